@@ -1,0 +1,1 @@
+"""The heart: messages, views, regions, pruning, planning, summaries, ledger, tokens and engines. Pure: no I/O, no clock, no randomness."""
