@@ -99,7 +99,9 @@ def budgets_for(
             f"A window of {window.value:,} tokens ({window.source}) is too small: {MIN_WINDOW:,} is the least that works."
         )
     quarter = window.value // 4
-    reserved = asked if asked.value <= quarter else Sourced(quarter, f"a quarter of the window ({asked.value:,} · {asked.source})")
+    reserved = (
+        asked if asked.value <= quarter else Sourced(quarter, f"a quarter of the window ({asked.value:,} · {asked.source})")
+    )
     usable = window.value - reserved.value
     if floor >= usable:
         raise ImpossibleBudget(

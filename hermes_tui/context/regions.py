@@ -39,5 +39,3 @@ class Regions:
         if position in self.tail:
             return "tail"
         return "summary"
-
-
