@@ -1,0 +1,145 @@
+"""Tokens: one estimate for every part of a request, anchored on what the provider measured.
+
+The size of a view is ``anchor + scale x (estimate of the view - estimate of the anchored request)``: what was measured stays
+measured, only what came since is estimated, and an edit takes off what it closed and adds what it put in, by the same formula.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal
+
+from hermes_tui.context.engine import Anchor, Count, EngineState, Usage
+from hermes_tui.context.messages import Block
+from hermes_tui.context.rendering import SentRow, sent_rows
+from hermes_tui.context.view import ContextView, Entry
+
+MESSAGE_FRAME: Final = 4
+"""Tokens around a message (compression.md, D: 6-7 scaled)."""
+CALL_FRAME: Final = 30
+RESULT_FRAME: Final = 30
+"""Tokens around a call and around its result: 45-120 a pair on Claude, measured over 903 real turns (compression.md, D)."""
+IMAGE_TOKENS: Final = 1_500
+"""An image whose size is not known; 1024 x 1024 costs 1,446 on current models."""
+PAGE_TOKENS: Final = 2_000
+"""A page of a document, by its base64 size at about 60 kB a page."""
+
+LEARNING_RATE: Final = 0.2
+"""Weight of a new reading in the learned scale (Gemini's calibration; replay error p95 0.23-0.76 %)."""
+LEAST_SCALE: Final = 0.4
+MOST_SCALE: Final = 3.0
+
+SizeKind = Literal["measured", "estimated", "stale"]
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """A number of tokens and how it is known: measured; estimated; or stale (an edit was made since the measurement)."""
+
+    tokens: int
+    kind: SizeKind
+
+    @property
+    def mark(self) -> str:
+        """"~" before any number that is not measured."""
+        return "" if self.kind == "measured" else "~"
+
+
+def compact_json(value: Any) -> str:
+    """VALUE as the JSON that is counted for a call's input or a tool's schema."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+class Meter:
+    """Estimates the size of blocks, entries and views with a token counter; remembers what it counted by content."""
+
+    def __init__(self, count: Count) -> None:
+        self.count = count
+        self._contents: dict[str, tuple[tuple[Block, ...], int]] = {}
+
+    def block(self, block: Block) -> int:
+        """Unscaled tokens of one content block."""
+        kind = block.get("type")
+        if kind == "text":
+            return self.count(str(block.get("text", "")))
+        if kind == "thinking":
+            return self.count(str(block.get("thinking", "")))
+        if kind == "tool_use":
+            return CALL_FRAME + self.count(str(block.get("name", ""))) + self.count(compact_json(block.get("input", {})))
+        if kind == "tool_result":
+            inner = block.get("content", "")
+            if isinstance(inner, str):
+                return RESULT_FRAME + self.count(inner)
+            return RESULT_FRAME + sum(self.block(b) for b in inner or ())
+        if kind == "image":
+            return IMAGE_TOKENS
+        if kind == "document":
+            source: Mapping[str, Any] = block.get("source") or {}
+            data = str(source.get("data", ""))
+            if source.get("type") == "text":
+                return self.count(data)
+            return max(1, -(-len(data) // 60_000)) * PAGE_TOKENS
+        return self.count(compact_json(dict(block)))
+
+    def content(self, content: Iterable[Block]) -> int:
+        """Unscaled tokens of a message with these blocks."""
+        return MESSAGE_FRAME + sum(self.block(b) for b in content)
+
+    def entry(self, entry: Entry) -> int:
+        """Unscaled tokens of an entry's content, thinking included."""
+        return self._remembered(entry, entry.content)
+
+    def row(self, row: SentRow) -> int:
+        """Unscaled tokens of one row of a request."""
+        return self._remembered(row.entry, row.content)
+
+    def _remembered(self, entry: Entry | None, content: tuple[Block, ...]) -> int:
+        if entry is None or entry.message is None:
+            return self.content(content)
+        known = self._contents.get(entry.message.id)
+        if known is not None and known[0] is content:
+            return known[1]
+        tokens = self.content(content)
+        if content is entry.message.content:
+            self._contents[entry.message.id] = (content, tokens)
+        return tokens
+
+    def floor(self, view: ContextView) -> int:
+        """Unscaled tokens of system and tools."""
+        tools = sum(self.count(compact_json(dict(t))) + CALL_FRAME for t in view.tools)
+        return tools + (self.count(view.system) + MESSAGE_FRAME if view.system else 0)
+
+    def estimate(self, view: ContextView) -> int:
+        """Unscaled tokens of the next request for an empty composer."""
+        return self.floor(view) + sum(self.row(row) for row in sent_rows(view))
+
+    def scale(self, view: ContextView, state: EngineState) -> float:
+        """Real tokens per estimated token for the view's model, 1.0 until learned."""
+        return state.scales.get(view.model, 1.0)
+
+    def size(self, view: ContextView, state: EngineState) -> Size:
+        """The one number of gauge, triggers and edits: the size of the next request for an empty composer."""
+        estimate, scale = self.estimate(view), self.scale(view, state)
+        anchor = state.anchor
+        if anchor is None:
+            return Size(round(scale * estimate), "estimated")
+        tokens = max(1, round(anchor.tokens + scale * (estimate - anchor.estimate)))
+        if anchor.generation != view.generation:
+            return Size(tokens, "stale")
+        return Size(tokens, "measured" if estimate == anchor.estimate else "estimated")
+
+    def measured(self, state: EngineState, view: ContextView, usage: Usage) -> EngineState:
+        """STATE after the provider measured the request that VIEW was rendered into."""
+        if usage.prompt <= 0:
+            return state
+        estimate = self.estimate(view)
+        reading = min(MOST_SCALE, max(LEAST_SCALE, usage.prompt / max(1, estimate)))
+        known = state.scales.get(view.model)
+        scale = reading if known is None else known + LEARNING_RATE * (reading - known)
+        return replace(
+            state,
+            anchor=Anchor(usage.prompt, estimate, view.generation),
+            scales={**state.scales, view.model: scale},
+        )
