@@ -74,7 +74,7 @@ class EngineState:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Whether to compress now: ``compress`` at the threshold, ``prepare`` from the warm mark on, else ``rest`` with the reason."""
+    """Whether to compress now: ``compress`` at the threshold, ``prepare`` from the warm mark on, else ``rest``."""
 
     action: Literal["rest", "prepare", "compress"]
     reason: str
@@ -82,7 +82,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a plan does nothing. ``counts`` tells whether it is a strike for the breaker ("nothing eligible" never is)."""
+    """Why a plan does nothing. ``counts`` tells whether it is a strike ("nothing eligible" never is)."""
 
     kind: Literal["nothing_eligible", "no_gain", "incompressible", "open_call", "summary_refused", "moved"]
     reason: str

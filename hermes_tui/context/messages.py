@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 Block = Mapping[str, Any]
-"""One content block in the shape of the Messages API: text, thinking, redacted_thinking, tool_use, tool_result, image, document."""
+"""One content block in the Messages API's shape: text, thinking, redacted_thinking, tool_use, tool_result, image, document."""
 
 Role = Literal["user", "assistant"]
 Origin = Literal["user", "model", "tool"]

@@ -1,7 +1,8 @@
 """From a context view to what is sent: the rows, the notes between them, the cache breakpoints, the body.
 
-The only shape is system + tools, head, summary, pinned groups of the middle, tail: the entries' own order. Bytes of a body are a
-function of the view alone (and the renderer number stored with each request), so any past request can be rendered again.
+The only shape is system + tools, head, summary, pinned groups of the middle, tail: the entries' own order. Bytes of a body
+are a function of the view alone (and the renderer number stored with each request), so any past request can be rendered
+again.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ class Size:
 
     @property
     def mark(self) -> str:
-        """"~" before any number that is not measured."""
+        """ "~" before any number that is not measured."""
         return "" if self.kind == "measured" else "~"
 
 

@@ -1,0 +1,165 @@
+"""The built-in engine: layered compression. Prune what is old and cheap to lose, keep head and tail, tell the middle again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar, Final
+
+from hermes_tui.context.budgets import Budgets
+from hermes_tui.context.engine import (
+    Compression,
+    ContextEngine,
+    Count,
+    Decision,
+    EngineState,
+    Plan,
+    Refusal,
+    Summariser,
+    Usage,
+)
+from hermes_tui.context.fidelity import fidelity
+from hermes_tui.context.messages import Block, Message, result_text, results_of
+from hermes_tui.context.planning import GAIN, Planner
+from hermes_tui.context.rendering import sent_rows
+from hermes_tui.context.summarising import SummaryWork, summary_of, write_summary
+from hermes_tui.context.tokens import MESSAGE_FRAME, Meter, compact_json
+from hermes_tui.context.view import Change, ContextView, Entry
+
+STRIKES: Final = 2
+"""Passes without gain in a row that stop automatic runs (invariant 16)."""
+REARM_SECONDS: Final = 30 * 60
+REARM_GROWTH: Final = 0.20
+"""Of the threshold: growth that re-arms automatic runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompressorOptions:
+    """What the settings say about the compressor.
+
+    Attributes:
+        protect_first_n: messages protected at the start, the system prompt counted as one.
+        main_arguments: tool name -> the name of its main argument, as the tools declare it.
+    """
+
+    protect_first_n: int = 3
+    main_arguments: Mapping[str, str] | None = None
+
+
+class ContextCompressor(ContextEngine):
+    """Layered compression.
+
+    Args:
+        count: counts the tokens of a text.
+        new_id: makes ids for summaries (ULIDs).
+        options: from the settings.
+    """
+
+    name: ClassVar[str] = "compressor"
+
+    def __init__(self, count: Count, new_id: Callable[[], str], options: CompressorOptions | None = None) -> None:
+        self.meter = Meter(count)
+        self._new_id = new_id
+        self._options = options or CompressorOptions()
+
+    def update_from_response(self, state: EngineState, view: ContextView, usage: Usage) -> EngineState:
+        """Anchor the size on what was measured for VIEW, and learn the model's scale from it."""
+        return self.meter.measured(state, view, usage)
+
+    def should_compress(self, view: ContextView, state: EngineState, budgets: Budgets, now: float) -> Decision:
+        """Whether to compress at this boundary: at the threshold; inside an open tool loop only at the in-loop trigger."""
+        if view.has_open_call:
+            return Decision("rest", "a tool call is not answered yet")
+        size = self.meter.size(view, state).tokens
+        if state.stopped_at is not None:
+            since, at_size = state.stopped_at
+            if now - since < REARM_SECONDS and size < at_size + REARM_GROWTH * budgets.threshold:
+                return Decision("rest", "automatic compression stopped after two passes without gain")
+        last = view.last_message
+        limit = budgets.in_loop if last is not None and results_of(last) else budgets.threshold
+        if size < state.rest_until_size and size < budgets.in_loop:
+            return Decision("rest", "resting after an undo")
+        if size >= limit:
+            return Decision("compress", f"{size:,} of {limit:,} tokens")
+        if size >= budgets.warm_mark:
+            return Decision("prepare", f"{size:,} tokens are past the warm mark of {budgets.warm_mark:,}")
+        return Decision("rest", f"{size:,} tokens are below the warm mark of {budgets.warm_mark:,}")
+
+    def plan(self, view: ContextView, state: EngineState, budgets: Budgets, focus: str | None = None) -> Plan:
+        """What would be done if one compressed now."""
+        planner = Planner(
+            view,
+            state,
+            budgets,
+            self.meter,
+            protect_first_n=self._options.protect_first_n,
+            declared=self._options.main_arguments,
+        )
+        return planner.plan(focus)
+
+    async def compress(self, plan: Plan, summariser: Summariser | None) -> Compression:
+        """Carry PLAN out: write the summary where it has one, and measure what the change would leave."""
+        if plan.refusal is not None or plan.view is None:
+            refusal = plan.refusal or Refusal("nothing_eligible", "The plan names no view.")
+            return Compression(plan, refusal=refusal, tokens_before=plan.tokens_before, tokens_after=plan.tokens_before)
+        if plan.kind == "prune":
+            positions = tuple(p.entry.position for p in plan.prunes)
+            return self._measured(Compression(plan, Change(positions, tuple(p.entry for p in plan.prunes))))
+        work = SummaryWork(
+            sources=plan.sources,
+            previous=plan.previous,
+            cap=max(1, int(plan.summary_cap / plan.scale) - MESSAGE_FRAME),
+            focus=plan.focus,
+            for_anchor=plan.for_anchor,
+            notes=summariser.notes if summariser else "",
+        )
+        written = await write_summary(work, summariser, self.meter.count)
+        if written.refused:
+            return self._refused(plan, "summary_refused", "No summary was accepted; nothing changed.", written.failures)
+        summary = summary_of(written, work, self._new_id())
+        new = Entry(plan.summary_position, summary=summary)
+        closed = (*(e.position for e in plan.summarised), *(p.entry.position for p in plan.prunes))
+        change = Change(closed, (new, *(p.entry for p in plan.prunes)))
+        return self._measured(Compression(plan, change, summary=summary, rung=written.rung, failures=written.failures))
+
+    def _measured(self, made: Compression) -> Compression:
+        """MADE with sizes and fidelity, or a refusal where it gains too little."""
+        plan, view = made.plan, made.plan.view
+        if view is None or made.change is None:
+            return made
+        after_view = view.apply(made.change)
+        gone = round(plan.scale * (self.meter.estimate(view) - self.meter.estimate(after_view)))
+        after = max(1, plan.tokens_before - gone)
+        if after > GAIN * plan.tokens_before:
+            reason = f"No gain: {plan.tokens_before:,} tokens would have become {after:,}; nothing changed."
+            return self._refused(plan, "no_gain", reason, made.failures)
+        lost = fidelity(replaced_messages(view, made.change), sent_text(after_view))
+        return replace(made, tokens_before=plan.tokens_before, tokens_after=after, fidelity=lost)
+
+    @staticmethod
+    def _refused(plan: Plan, kind: str, reason: str, failures: tuple[str, ...]) -> Compression:
+        refusal = Refusal("no_gain" if kind == "no_gain" else "summary_refused", reason, counts=True)
+        size = plan.tokens_before
+        return Compression(plan, failures=failures, refusal=refusal, tokens_before=size, tokens_after=size)
+
+
+def replaced_messages(view: ContextView, change: Change) -> tuple[Message, ...]:
+    """The messages whose entries CHANGE closes, oldest first."""
+    closed = set(change.closed)
+    return tuple(e.message for e in view.entries if e.position in closed and e.message is not None)
+
+
+def sent_text(view: ContextView) -> str:
+    """All text of the next request's messages, as a reader would search it."""
+    return "\n".join(_block_text(b) for row in sent_rows(view) for b in row.content)
+
+
+def _block_text(block: Block) -> str:
+    kind = block.get("type")
+    if kind == "text":
+        return str(block.get("text", ""))
+    if kind == "tool_use":
+        return f"{block.get('name', '')} {compact_json(block.get('input', {}))}"
+    if kind == "tool_result":
+        return result_text(block)
+    return ""
