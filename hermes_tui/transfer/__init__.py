@@ -1,0 +1,1 @@
+"""Importers: other programs' transcripts read into recorded conversations."""
