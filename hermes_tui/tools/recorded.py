@@ -1,0 +1,59 @@
+"""A tool runner that answers from a transcript: nothing is executed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hermes_tui.context.messages import Block
+from hermes_tui.tools.tools import result_of
+
+
+class RecordedTools:
+    """Answers the n-th call with the n-th recorded result.
+
+    By position, never by id: transcripts reuse ids. The results are those of a transcript in the order in which their calls
+    were made; a result of None, or one past the end, says that the outcome is not recorded.
+
+    Args:
+        results: tool_result blocks in the order of their calls.
+        schemas: the transcript's own tools, or minimal ones.
+        main_arguments: tool name -> main argument, where known.
+    """
+
+    def __init__(
+        self,
+        results: Sequence[Block | None],
+        schemas: Sequence[Mapping[str, Any]] = (),
+        main_arguments: Mapping[str, str] | None = None,
+    ) -> None:
+        self._results = list(results)
+        self._next = 0
+        self._schemas = tuple(schemas)
+        self._main_arguments = dict(main_arguments or {})
+
+    @property
+    def schemas(self) -> tuple[Mapping[str, Any], ...]:
+        """The tools as they stand in a request."""
+        return self._schemas
+
+    @property
+    def main_arguments(self) -> Mapping[str, str]:
+        """Tool name -> main argument."""
+        return self._main_arguments
+
+    @property
+    def answered(self) -> int:
+        """How many calls were answered so far."""
+        return self._next
+
+    async def run(self, call: Block) -> Block:
+        """The recorded result of the next call, under CALL's id."""
+        recorded = self._results[self._next] if self._next < len(self._results) else None
+        self._next += 1
+        if recorded is None:
+            return result_of(call, "interrupted; outcome unknown", is_error=True)
+        return {**recorded, "tool_use_id": call.get("id", "")}
+
+    def close(self) -> None:
+        """Nothing to free."""
