@@ -281,6 +281,7 @@ def test_pictures_survive_from_every_program_and_strange_blocks_become_text(read
         (b'{"history": [{"id": "a", "messages": [{"role": "user", "content": "b"}]}]}', "no list of messages"),
         (b'{"role": "robot", "content": "a"}', "no list of messages"),
     ],
+    ids=lambda value: value if isinstance(value, str) else value[:20],
 )
 def test_a_foreign_file_is_refused_in_one_sentence_that_says_why(tmp_path, text, says):
     path = tmp_path / "strange.json"
@@ -291,7 +292,7 @@ def test_a_foreign_file_is_refused_in_one_sentence_that_says_why(tmp_path, text,
     assert "\n" not in refused.value.sentence
 
 
-@pytest.mark.parametrize("name", ["missing.json", ".", "nul\0byte", "x" * 300])
+@pytest.mark.parametrize("name", ["missing.json", ".", "nul\0byte", "x" * 300], ids=["missing", "folder", "nul", "too long"])
 def test_what_cannot_be_opened_is_refused_too(tmp_path, name):
     with pytest.raises(ImportRefused):
         read_transcript(tmp_path / name)

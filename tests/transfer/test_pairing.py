@@ -106,39 +106,11 @@ words = st.sampled_from(
     ["user", "assistant", "tool", "system", "message", "text", "tool_use", "tool_result", "thinking", "image", "a", "", "b|c"]
 )
 leaves = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | words | st.text(max_size=8)
-keys = st.sampled_from(
-    [
-        "role",
-        "content",
-        "type",
-        "text",
-        "id",
-        "name",
-        "input",
-        "tool_use_id",
-        "tool_call_id",
-        "tool_calls",
-        "function",
-        "arguments",
-        "message",
-        "uuid",
-        "parentUuid",
-        "messages",
-        "isSidechain",
-        "usage",
-        "source",
-        "thinking",
-        "signature",
-        "data",
-        "mimeType",
-        "toolCallId",
-        "model",
-        "stopReason",
-        "tools",
-        "system",
-        "title",
-    ]
-)
+keys = st.sampled_from([
+    "role", "content", "type", "text", "id", "name", "input", "tool_use_id", "tool_call_id", "tool_calls", "function", "arguments",
+    "message", "uuid", "parentUuid", "messages", "isSidechain", "usage", "source", "thinking", "signature", "data", "mimeType",
+    "toolCallId", "model", "stopReason", "tools", "system", "title",
+])  # fmt: skip
 anything = st.recursive(
     leaves, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(keys, inner, max_size=6), max_leaves=30
 )
