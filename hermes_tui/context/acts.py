@@ -1,0 +1,181 @@
+"""Acts: what a tool call did, in the few words that ledger, extracts and placeholders are made of.
+
+Nothing here knows a tool by name. What a call did is read from the names of its arguments, which tools of all makers choose alike
+(a path and a new text: an edit; a command: a run), and how it went from its result.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from hermes_tui.context.messages import Block, Message, calls_of, result_text, results_of
+
+Verb = Literal["ran", "edited", "wrote", "read", "searched", "called"]
+"""What an act was. ``called`` is a tool that none of the others fits."""
+
+_COMMAND = frozenset({"command", "cmd", "script", "commands", "shell_command"})
+_PATH = frozenset(
+    {"path", "file", "file_path", "filepath", "filename", "file_name", "notebook_path", "target_file", "absolute_path"}
+)
+_QUERY = frozenset({"query", "pattern", "regex", "url", "search", "q", "glob", "search_term"})
+_OLD = frozenset(
+    {"old_string", "old_str", "old_text", "oldtext", "search_replace", "diff", "patch", "edits", "insert_line", "old"}
+)
+_NEW = frozenset(
+    {"content", "contents", "file_text", "text", "new_string", "new_str", "new_text", "newtext", "new_source", "new"}
+)
+_PATCHED = re.compile(r"^(?:\*\*\* (?:Update|Add|Delete) File: |\+\+\+ (?:b/)?)(\S+)", re.M)
+
+_EXIT = re.compile(r"(?:exit(?:ed)?(?: with)?(?: (?:code|status))?[ :=]+|returned? (?:code|status) )(-?\d{1,3})\b", re.I)
+_EXIT_REACH = 200
+"""Characters at either end of a result in which a tool reports the exit code (measured: all makers do so first or last)."""
+
+ERROR_LINE = re.compile(
+    r"\b(?:[A-Z]\w*(?:Error|Exception|Warning)\b|error(?:\[\w+\])?\s*[:\s]|errors?:|fatal:|panic(?:ked)?[: ]|failed\b|failure\b|FAIL(?:ED)?\b"
+    r"|cannot |can't |could not |not found\b|no such |denied\b|undefined |unresolved |Traceback|assert|✗|✖|refused\b|invalid\b|timed out)",
+    re.I,
+)
+"""A line that tells what went wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """One tool call and how it went.
+
+    Attributes:
+        name: the tool's.
+        verb: what it was.
+        target: the main argument as one line: a path, a command, a query.
+        path: the file it was about, where it was about one.
+        arguments: the call's input.
+        output: the text of the result, "" where there is none.
+        failed: the result is an error, or reports an exit code other than 0.
+        exit_code: as reported; None where nothing was.
+        error: the first line that tells what went wrong, "" for a success.
+        message: id of the message that made the call.
+        result_message: id of the message that holds the result.
+    """
+
+    name: str
+    verb: Verb
+    target: str
+    path: str | None
+    arguments: Mapping[str, Any]
+    output: str
+    failed: bool
+    exit_code: int | None
+    error: str
+    message: str
+    result_message: str
+
+
+def strings_in(value: Any) -> Iterator[str]:
+    """Every string, number and truth value inside a call's input, in order, as text."""
+    if isinstance(value, Mapping):
+        for item in value.values():
+            yield from strings_in(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from strings_in(item)
+    elif value is not None:
+        yield value if isinstance(value, str) else str(value)
+
+
+def one_line(text: str) -> str:
+    """TEXT with every run of white space made one space."""
+    return " ".join(text.split())
+
+
+def _named(arguments: Mapping[str, Any], names: frozenset[str]) -> str | None:
+    """The first text among ARGUMENTS whose name is one of NAMES (also inside a list of one kind of thing)."""
+    for key, value in arguments.items():
+        if key.lower() in names and value not in (None, "", [], {}):
+            return next(iter(strings_in(value)), None)
+    for value in arguments.values():
+        if isinstance(value, list | tuple) and value and isinstance(value[0], Mapping):
+            inner = _named(value[0], names)
+            if inner is not None:
+                return inner
+    return None
+
+
+def _verb(arguments: Mapping[str, Any]) -> tuple[Verb, str, str | None]:
+    """(verb, main argument, path) of a call with ARGUMENTS."""
+    path, command, query = (_named(arguments, names) for names in (_PATH, _COMMAND, _QUERY))
+    if path is not None and command is not None and _named(arguments, _NEW | _OLD) is None and "/" not in path:
+        path = None
+    if path is not None:
+        if _named(arguments, _OLD) is not None:
+            return "edited", path, path
+        if _named(arguments, _NEW) is not None:
+            return "wrote", path, path
+        if query is not None:
+            return "searched", f"{query} in {path}", None
+        return "read", path, path
+    patch = next((found for text in strings_in(arguments) if (found := _PATCHED.search(text))), None)
+    if patch:
+        return "edited", patch[1], patch[1]
+    if command is not None:
+        return "ran", command, None
+    if query is not None:
+        return "searched", query, None
+    return "called", next(iter(strings_in(arguments)), ""), None
+
+
+def exit_code_of(output: str, is_error: bool) -> int | None:
+    """The exit code that a result reports at its start or end; 1 for an error that names none; None where nothing was reported."""
+    ends = output if len(output) <= 2 * _EXIT_REACH else output[:_EXIT_REACH] + "\n" + output[-_EXIT_REACH:]
+    found = _EXIT.findall(ends)
+    if found:
+        return int(found[-1])
+    return 1 if is_error else None
+
+
+def first_error(output: str) -> str:
+    """The first line of OUTPUT that tells what went wrong, else its first line that holds a word."""
+    first = ""
+    for line in output.splitlines():
+        line = one_line(line)
+        if ERROR_LINE.search(line):
+            return line
+        first = first or (line if any(c.isalnum() for c in line) else "")
+    return first
+
+
+def act_of(call: Block, result: Block | None, message: str = "", result_message: str = "") -> Act:
+    """What CALL did, by its arguments and its RESULT (None: not answered)."""
+    given = call.get("input")
+    arguments: Mapping[str, Any] = given if isinstance(given, Mapping) else {"": given} if given else {}
+    verb, target, path = _verb(arguments)
+    output = result_text(result) if result is not None else ""
+    is_error = bool(result.get("is_error")) if result is not None else False
+    code = exit_code_of(output, is_error) if verb in ("ran", "called") or is_error else None
+    failed = is_error or bool(code)
+    return Act(
+        name=str(call.get("name", "")),
+        verb=verb,
+        target=one_line(target),
+        path=path,
+        arguments=arguments,
+        output=output,
+        failed=failed,
+        exit_code=code,
+        error=first_error(output) if failed else "",
+        message=message,
+        result_message=result_message,
+    )
+
+
+def acts_of(messages: Sequence[Message]) -> Iterator[tuple[int, Act]]:
+    """(index of the calling message, act) for every call in MESSAGES. Pairing goes by position: results stand in the next message."""
+    for at, message in enumerate(messages):
+        calls = calls_of(message)
+        if not calls:
+            continue
+        after = messages[at + 1] if at + 1 < len(messages) else None
+        results = {str(b.get("tool_use_id")): b for b in results_of(after)} if after is not None else {}
+        for call in calls:
+            yield at, act_of(call, results.get(str(call.get("id"))), message.id, after.id if after is not None else "")

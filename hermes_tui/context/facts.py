@@ -1,0 +1,61 @@
+"""Facts as they stand in a text: literals that a later message may have to repeat exactly, and the sentences that hold them.
+
+Used by the ledger and by the extracts. The measure of fidelity has an extractor of its own, so that neither judges itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+LITERAL: Final = re.compile(
+    r"https?://[^\s\"'<>)\]}]+"  # addresses
+    r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)+"  # mail
+    r"|(?:[\w@.+~-]*/)+[\w@.+-]*\w"  # paths
+    r"|(?<![\w-])--?[a-zA-Z][\w-]+"  # options of commands
+    r"|\b\w+(?:[._:-]\w+)+\b"  # dotted, snake_case, kebab-case, versions, dates, times
+    r"|\b[A-Za-z]*\d\w*\b"  # numbers and ids with digits
+    r"|\b[a-z]+(?:[A-Z][a-z0-9]*)+\b|\b(?:[A-Z][a-z0-9]+){2,}\b|\b[A-Z]{2,}[A-Z0-9]*\b"  # camelCase, CamelCase, ABBREVIATIONS
+)
+"""Names, paths, numbers, addresses: what is not a word of the language."""
+
+MIN_LITERAL: Final = 3
+"""Characters; shorter ones are found anywhere by chance."""
+
+_SENTENCE: Final = re.compile(r"(?<=[.!?。！？…])[\"')\]”»]?\s+|(?<=[。！？])|\n+")
+
+
+def literals(text: str) -> list[str]:
+    """The literals of TEXT in order, each once."""
+    return list(dict.fromkeys(found for found in LITERAL.findall(text) if len(found) >= MIN_LITERAL))
+
+
+def sentences(text: str) -> Iterator[str]:
+    """TEXT cut into sentences and lines, each on one line, without list marks and headings' signs."""
+    for piece in _SENTENCE.split(text):
+        line = " ".join(piece.split()).lstrip("#>*•").strip()
+        if any(c.isalnum() for c in line):
+            yield line
+
+
+def clip(text: str, limit: int) -> str:
+    """TEXT in at most LIMIT characters: its start and its end around an ellipsis, cut between words where that is near."""
+    if len(text) <= limit:
+        return text
+    tail = limit // 3
+    head = limit - tail - 3
+    start, end = text[:head], text[len(text) - tail :]
+    if (space := start.rfind(" ")) > head * 3 // 4:
+        start = start[:space]
+    if 0 <= (space := end.find(" ")) < tail // 4:
+        end = end[space + 1 :]
+    return f"{_whole(start)} … {end.lstrip(_JOINERS)}"
+
+
+_JOINERS: Final = "\u200d\ufe0f\u0300\u0301\u0302\u0303\u0308\u20e3\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
+
+
+def _whole(text: str) -> str:
+    """TEXT without a dangling joiner at its end (a cut inside a grapheme)."""
+    return text.rstrip("\u200d")
