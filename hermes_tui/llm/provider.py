@@ -73,7 +73,14 @@ StreamEvent = BlockStarted | TextGrew | ThinkingGrew | InputGrew | BlockEnded | 
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """What a provider says of a model; None where it does not say. ``source`` names who said it."""
+    """What a provider says of a model; None where it does not say. ``source`` names who said it.
+
+    Attributes:
+        thinking: the least it can be told to think: ``none`` (it never thinks), ``off``, ``between_tools`` or ``always``.
+        thinking_types: the ``thinking.type`` values that a request may hold.
+        efforts: the ``output_config.effort`` values that a request may hold, from the least on.
+        prompt_caching: whether cache_control marks in a request are understood.
+    """
 
     id: str
     name: str = ""
@@ -82,6 +89,9 @@ class ModelInfo:
     thinking: str | None = None
     tools: bool = True
     source: str = "models API"
+    thinking_types: tuple[str, ...] = ()
+    efforts: tuple[str, ...] = ()
+    prompt_caching: bool = True
 
 
 class ProviderError(Exception):
