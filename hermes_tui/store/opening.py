@@ -1,0 +1,138 @@
+"""Before anything is written: is this file ours to open, whole, and of a version we know?
+
+Everything here reads only. A file that fails stays as it is, byte for byte; nothing is created beside it.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+from hermes_tui.store.errors import (
+    DatabaseDamaged,
+    DatabaseForeign,
+    DatabaseNewer,
+    DirectoryUnwritable,
+)
+
+APPLICATION_ID: Final = 1213486409
+"""The application id in the file's header: "HTUI" in ASCII."""
+SCHEMA_VERSION: Final = 1
+"""The header's user version: how many migrations made the schema. Each migration raises both by one."""
+CHECKED_BYTES: Final = 256 * 1024 * 1024
+"""Up to this size every page of the file is checked when it is opened (1 ms a megabyte, measured); over it, the schema's."""
+
+
+def version_of(path: Path) -> int:
+    """The schema version of the database at PATH, 0 where it has no tables or does not exist yet.
+
+    Raises:
+        DatabaseDamaged, DatabaseForeign, DatabaseNewer, DirectoryUnwritable: and nothing is written.
+    """
+    if not path.exists():
+        return 0
+    if path.is_dir():
+        raise DirectoryUnwritable(f"{path} is a directory, not a database. Choose another place with --data-dir.")
+    if path.stat().st_size == 0:
+        return 0
+    had_log = _log_of(path).exists()
+    try:
+        version = _inspect(path, immutable=not had_log)
+    except DatabaseDamaged:
+        if had_log or not _log_of(path).exists():
+            raise
+        version = _inspect(path, immutable=False)  # another process began to write while we read: read as its peer
+    if version > SCHEMA_VERSION:
+        raise DatabaseNewer(
+            f"The database {path} was written by a newer version of Hermes TUI (schema {version}, this one knows "
+            f"{SCHEMA_VERSION}). It was left as it is: update Hermes TUI, or choose another place with --data-dir."
+        )
+    return version
+
+
+def make_private_file(path: Path) -> None:
+    """Make sure that the file at PATH exists and can be written; a new one, and so its siblings, only its owner can read.
+
+    Raises:
+        DirectoryUnwritable: the directory cannot be made or written, or the file cannot.
+    """
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if path.exists():
+            # No open and close here: closing any descriptor of the file would drop the locks of a connection in this process.
+            if not os.access(path, os.R_OK | os.W_OK):
+                raise PermissionError(13, "the file is write-protected")
+            if not os.access(path.parent, os.W_OK | os.X_OK):
+                raise PermissionError(13, "the directory is write-protected")
+        else:
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    except OSError as error:
+        raise unwritable(path, error.strerror or str(error)) from error
+
+
+def unwritable(path: Path, why: str) -> DirectoryUnwritable:
+    """The error for a place that cannot be written, with the reason WHY in the system's words."""
+    return DirectoryUnwritable(
+        f"Hermes TUI cannot write its database {path}: {why[:1].lower()}{why[1:]}. "
+        "Nothing was changed. Make the place writable, or choose another with --data-dir."
+    )
+
+
+def damaged(path: Path, why: str) -> DatabaseDamaged:
+    """The error for a damaged file, with the reason WHY in SQLite's words."""
+    return DatabaseDamaged(
+        f"The database {path} is damaged ({why}). It was left as it is: restore a copy of it, "
+        "or move it away and Hermes TUI starts a new one."
+    )
+
+
+def _log_of(path: Path) -> Path:
+    return path.with_name(path.name + "-wal")
+
+
+def _inspect(path: Path, *, immutable: bool) -> int:
+    """The version of the whole and own database at PATH; immutable reading takes no lock and makes no file beside it."""
+    address = f"file:{quote(str(path.absolute()))}?mode=ro" + ("&immutable=1" if immutable else "")
+    try:
+        connection = sqlite3.connect(address, uri=True, timeout=10.0)
+    except sqlite3.Error as error:
+        raise unwritable(path, str(error)) from error
+    try:
+        return _inspect_open(connection, path)
+    except sqlite3.OperationalError as error:
+        if "unable to open" in str(error) or "readonly" in str(error):
+            raise unwritable(path, str(error)) from error
+        raise damaged(path, str(error)) from error
+    except sqlite3.DatabaseError as error:
+        raise damaged(path, str(error)) from error
+    finally:
+        connection.close()
+
+
+def _inspect_open(connection: sqlite3.Connection, path: Path) -> int:
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    if not names and application in (0, APPLICATION_ID):
+        return 0
+    if application != APPLICATION_ID:
+        raise DatabaseForeign(
+            f"{path} is a database of another program. It was left as it is: choose another place with --data-dir."
+        )
+    if int(version) > SCHEMA_VERSION:
+        return int(version)
+    # In a whole file the page count of the header is the file's own: a cut-off copy shows here, whatever its pages say.
+    (pages,), (size,) = connection.execute("PRAGMA page_count").fetchone(), connection.execute("PRAGMA page_size").fetchone()
+    if not _log_of(path).exists() and path.stat().st_size < pages * size:
+        raise damaged(path, "the file is cut off")
+    if pages * size <= CHECKED_BYTES:
+        (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+        if verdict != "ok":
+            raise damaged(path, str(verdict).splitlines()[-1].strip("* "))
+    missing = {"sessions", "messages", "entries", "edits", "summaries", "requests", "texts", "drafts", "engine_states"} - names
+    if missing:
+        raise damaged(path, f"the table {min(missing)} is missing")
+    return int(version)

@@ -1,0 +1,149 @@
+"""Messages: written once, in a chain's order, and read back as the transcript of all its sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from sqlalchemy import Connection, func, insert, select
+
+from hermes_tui.context.messages import Block, Message, Origin, Role, calls_of, results_of, scrub_json
+from hermes_tui.store import codec, lineage, search
+from hermes_tui.store.errors import MessageNotFound, Unpaired
+from hermes_tui.store.ids import new_id, time_of
+from hermes_tui.store.records import SessionRecord
+from hermes_tui.store.tables import entries, messages
+
+INTERRUPTED = "interrupted; outcome unknown"
+"""The result of a call whose process died, or which was cancelled, before there was one."""
+
+COLUMNS = (
+    messages.c.id,
+    messages.c.sequence,
+    messages.c.role,
+    messages.c.content,
+    messages.c.origin,
+    messages.c.model,
+)
+
+
+def append(
+    connection: Connection,
+    chain: str,
+    *,
+    role: Role,
+    content: Iterable[Block],
+    origin: Origin,
+    model: str | None = None,
+    request: str | None = None,
+    tokens: int | None = None,
+) -> tuple[Message, SessionRecord]:
+    """Say a message in CHAIN: to its tip, whatever that is now, in its current generation.
+
+    Raises:
+        SessionNotFound: there is no such chain.
+        Unpaired: it is not the results of the open calls before it, or it holds results where no calls are open.
+    """
+    tip = lineage.tip_of(connection, chain)
+    clean = tuple(scrub_json(block) for block in content)
+    sequence = _next_sequence(connection, chain)
+    message = Message(new_id(), sequence, role, clean, origin, model)
+    _check_pairing(newest(connection, chain), message)
+    row = connection.execute(
+        insert(messages).values(
+            id=message.id,
+            chain=chain,
+            session=tip.id,
+            sequence=sequence,
+            role=role,
+            content=codec.dumps(clean),
+            origin=origin,
+            model=model,
+            request=request,
+            tokens=tokens,
+            created=time_of(message.id),
+        )
+    )
+    connection.execute(
+        insert(entries).values(
+            chain=chain, position=2 * sequence, message=message.id, treatment="verbatim", born=tip.last_generation
+        )
+    )
+    assert row.inserted_primary_key is not None
+    search.add(connection, int(row.inserted_primary_key[0]), message)
+    lineage.touch(connection, tip.id)
+    return message, tip
+
+
+def _next_sequence(connection: Connection, chain: str) -> int:
+    last = connection.execute(select(func.max(entries.c.position)).where(entries.c.chain == chain)).scalar()
+    return 0 if last is None else int(last) // 2 + 1
+
+
+def _check_pairing(before: Message | None, message: Message) -> None:
+    """Results follow at once the calls they answer, and nothing else does: one stray message would stop the chain for good."""
+    wanted = sorted(str(call.get("id")) for call in calls_of(before)) if before else []
+    given = sorted(str(result.get("tool_use_id")) for result in results_of(message))
+    if wanted == given:
+        return
+    if wanted and not given:
+        raise Unpaired("Tools are still running in this conversation: wait for their results, or stop them first.")
+    raise Unpaired("These tool results answer no open calls: another process has gone on with this conversation.")
+
+
+def message_of(row: Any) -> Message:
+    """The message of a row that begins with COLUMNS."""
+    return Message(row[0], row[1], row[2], tuple(codec.loads(row[3])), row[4], row[5])
+
+
+def newest(connection: Connection, chain: str) -> Message | None:
+    """The last message said in CHAIN."""
+    found = transcript(connection, chain, limit=1)
+    return found[-1] if found else None
+
+
+def message(connection: Connection, identifier: str) -> Message:
+    """The message of that id, byte-equal to what was written.
+
+    Raises:
+        MessageNotFound: there is none.
+    """
+    row = connection.execute(select(*COLUMNS).where(messages.c.id == identifier)).first()
+    if row is None:
+        raise MessageNotFound(f"There is no message {identifier}.")
+    return message_of(row)
+
+
+def transcript(
+    connection: Connection, chain: str, *, before: int | None = None, limit: int | None = None
+) -> tuple[Message, ...]:
+    """Every message that CHAIN ever named, in order; the LIMIT newest of those with a sequence under BEFORE."""
+    named = select(entries.c.message, entries.c.position).where(entries.c.chain == chain, entries.c.message.is_not(None))
+    if before is not None:
+        named = named.where(entries.c.position < 2 * before)
+    # A message keeps its position in every row that names it, so one row of each position is one of each message.
+    page = named.group_by(entries.c.position).order_by(entries.c.position.desc())
+    if limit is not None:
+        page = page.limit(limit)
+    wanted = page.subquery()
+    query = select(*COLUMNS).join(wanted, wanted.c.message == messages.c.id).order_by(wanted.c.position)
+    return tuple(message_of(row) for row in connection.execute(query))
+
+
+def of_request(connection: Connection, request: str) -> Message | None:
+    """The reply that REQUEST gave, if it is stored."""
+    query = select(*COLUMNS).where(messages.c.request == request, messages.c.origin == "model")
+    row = connection.execute(query).first()
+    return message_of(row) if row is not None else None
+
+
+def answer_open_calls(connection: Connection, chain: str) -> Message | None:
+    """Give every call of the newest message a result that says it was interrupted; None where no call is open."""
+    last = newest(connection, chain)
+    open_calls = calls_of(last) if last else ()
+    if not open_calls:
+        return None
+    results = [
+        {"type": "tool_result", "tool_use_id": call.get("id"), "content": INTERRUPTED, "is_error": True} for call in open_calls
+    ]
+    return append(connection, chain, role="user", content=results, origin="tool")[0]
