@@ -1,0 +1,275 @@
+"""The app: it owns the screens, the themes and the workers, and passes keys and commands on. Wiring only."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from typing import Any, ClassVar
+
+from textual import on
+from textual.app import App
+from textual.binding import Binding, BindingType
+from textual.command import Provider
+from textual.screen import Screen
+from textual.worker import Worker, WorkerState
+
+from hermes_tui.paths import Paths, built_in_theme_folders
+from hermes_tui.tui import glyphs
+from hermes_tui.tui.appearance import Appearance, read_appearance
+from hermes_tui.tui.clean import clean, clean_line
+from hermes_tui.tui.commands import COMMANDS as COMMAND_TABLE
+from hermes_tui.tui.commands import Command, typed_command
+from hermes_tui.tui.desk import Desk
+from hermes_tui.tui.failures import Steadfast, told
+from hermes_tui.tui.screens.chat import ChatScreen
+from hermes_tui.tui.themes import DEFAULT, FALLBACK_VARIABLES, ThemeFile, ThemeUnusable, find_theme
+from hermes_tui.tui.widgets.composer import Composer
+
+QUIT_GRACE = 0.6
+"""Seconds that leaving may take before what still runs is left behind; the whole of it has to stay under one second."""
+
+
+def _palette() -> type[Provider]:
+    """The palette's provider, imported when it is first opened."""
+    from hermes_tui.tui.palette import CommandTable
+
+    return CommandTable
+
+
+class HermesApp(Steadfast, App[None]):
+    """Hermes TUI on the screen."""
+
+    TITLE = "Hermes"
+    CSS_PATH = "screens/chat.tcss"
+    ENABLE_COMMAND_PALETTE = True
+    COMMAND_PALETTE_BINDING = "ctrl+p"
+    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {_palette}
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("f1", "help", "help", priority=True),
+        Binding("f2", "inspector", "inspector", priority=True),
+        Binding("f3", "lineage", "lineage", priority=True),
+        Binding("escape", "stop", "stop", show=False),
+        Binding("ctrl+q", "leave", "quit", priority=True, show=False),
+        Binding("ctrl+c", "copy_or_leave", "copy or quit", show=False, priority=True),
+    ]
+
+    def __init__(
+        self,
+        paths: Paths,
+        *,
+        resume: str | None = None,
+        continue_last: bool = False,
+        replay: Any = None,
+        appearance: Appearance | None = None,
+    ) -> None:
+        super().__init__()
+        self.paths = paths
+        self.appearance = appearance or read_appearance(paths.config)
+        self.theme_folders = (paths.themes, *built_in_theme_folders())
+        self.theme_file: ThemeFile | None = None
+        self.problems: list[str] = []
+        """Unexpected errors so far, as they were told."""
+        self._theme_version = 0
+        self._leaving = False
+        glyphs.choose(self.appearance.ascii)
+        if not self.appearance.animations:
+            self.animation_level = "none"
+        self.desk = Desk(self, resume=resume, continue_last=continue_last, replay=replay)
+        self.chat = ChatScreen()
+        self._early_theme()
+
+    # -- looks ---------------------------------------------------------------------------------------------------------
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """Colours that the style sheets name, for themes that are not ours."""
+        return dict(FALLBACK_VARIABLES)
+
+    def wear(self, theme: ThemeFile) -> None:
+        """Put THEME on. It is registered under a new name each time, so that an edited file shows at once."""
+        self._theme_version += 1
+        name = f"{theme.name}-v{self._theme_version}"
+        old = self.theme
+        self.theme_file = theme
+        self.register_theme(theme.as_textual(name))
+        self.theme = name
+        if old.startswith(("textual", "ansi")):
+            return
+        self.unregister_theme(old)
+
+    def _early_theme(self) -> None:
+        """The configured theme, else the default one; what was wrong is told once there is a screen."""
+        try:
+            self.wear(find_theme(self.appearance.theme, self.theme_folders))
+        except ThemeUnusable as problem:
+            self.desk.tell_later(f"{problem} The default theme is used.", "warning")
+            try:
+                self.wear(find_theme(DEFAULT, self.theme_folders))
+            except ThemeUnusable:
+                return
+
+    # -- coming and going ----------------------------------------------------------------------------------------------
+
+    def get_default_screen(self) -> Screen[None]:
+        """The chat is there from the first frame on."""
+        return self.chat
+
+    def on_ready(self) -> None:
+        """The first frame is out: now load everything else, off the loop."""
+        self.run_worker(self.desk.open(), group="store", exit_on_error=False, name="open")
+        self.run_worker(self._watch_themes(), group="themes", exit_on_error=False, name="watch themes")
+
+    async def _watch_themes(self) -> None:
+        from hermes_tui.tui.theme_watch import watch_themes
+
+        await watch_themes(self)
+
+    async def action_leave(self) -> None:
+        """Leave: what runs is stopped, what was said is stored; nobody waits longer than the grace."""
+        if self._leaving:
+            return
+        self._leaving = True
+        try:
+            await asyncio.wait_for(self.desk.close(), QUIT_GRACE)
+        except Exception:  # leaving never fails; what could not be closed is recovered at the next start
+            pass
+        self.workers.cancel_all()
+        self.exit()
+
+    async def action_quit(self) -> None:
+        """Textual's own way out is ours."""
+        await self.action_leave()
+
+    async def action_copy_or_leave(self) -> None:
+        """Ctrl+C: copy what is selected; with nothing selected, leave."""
+        from textual.widgets import TextArea
+
+        selected = self.screen.get_selected_text()
+        if isinstance(self.focused, TextArea) and self.focused.selected_text:
+            selected = self.focused.selected_text
+        if selected:
+            self.copy_to_clipboard(selected)
+        else:
+            await self.action_leave()
+
+    def copy_to_clipboard(self, text: str) -> None:
+        """Copy TEXT by the ways there are, and say which one it was."""
+        from hermes_tui.tui.clipboard import copy
+
+        self._clipboard = text
+        self.notify(copy(self, text), markup=False, timeout=3)
+
+    # -- keys and commands ---------------------------------------------------------------------------------------------
+
+    def action_stop(self) -> None:
+        """Esc: close what lies over the page, else stop what runs, else go back to the composer."""
+        if self.screen is not self.chat:
+            return
+        composer = self.chat.composer
+        if composer.completing:
+            self.chat.close_completions()
+        elif self.chat.close_drawer():
+            return
+        elif not self.desk.stop():
+            composer.focus()
+
+    def action_inspector(self) -> None:
+        """F2, wherever there is an inspector."""
+        toggle = getattr(self.screen, "action_inspector", None)
+        if toggle is not None:
+            toggle()
+
+    def action_help(self) -> None:
+        """F1: open the help, or close it."""
+        from hermes_tui.tui.screens.help import HelpScreen
+
+        self._toggle_screen(HelpScreen)
+
+    def action_lineage(self) -> None:
+        """F3: open the lineage, or close it."""
+        from hermes_tui.tui.screens.lineage import LineageScreen
+
+        self._toggle_screen(LineageScreen)
+
+    def _toggle_screen(self, kind: type[Screen[Any]]) -> None:
+        """Open a screen of KIND, or close it where it is the one in front."""
+        if isinstance(self.screen, kind):
+            self.screen.dismiss(None)
+        elif not self.screen.is_modal:
+            self.push_screen(kind())
+
+    @on(Composer.Sent)
+    def _sent(self, event: Composer.Sent) -> None:
+        """What was written is a command or a message."""
+        typed = typed_command(event.text)
+        if typed is None:
+            self.desk.send(event.text)
+        elif typed.command is None:
+            self.desk.tell(f"There is no command /{typed.name}. F1 lists them; // sends a message that begins with a slash.")
+            event.composer.give_back(event.written)
+        else:
+            self.call_later(self.run_command, typed.command, typed.argument)
+
+    async def run_command(self, command: Command, argument: str = "") -> None:
+        """Run COMMAND, with its argument where it takes one."""
+        action = getattr(self, f"action_{command.action}", None) or getattr(self.desk, command.action)
+        result = action(argument) if command.argument else action()
+        if asyncio.iscoroutine(result):
+            await result
+
+    def get_system_commands(self, screen: Screen[Any]) -> Any:
+        """The palette holds our commands only."""
+        return ()
+
+    # -- what must never show as a traceback ---------------------------------------------------------------------------
+
+    def _handle_exception(self, error: Exception) -> None:
+        """An error that nobody foresaw: one sentence on the screen, the rest in the log; the conversation stays open."""
+        sentence = told(error, self.paths.log)
+        self.problems.append(sentence)
+        if self.is_headless:  # under test an unexpected error fails the test
+            super()._handle_exception(error)
+            return
+        self.notify(clean(sentence), severity="error", markup=False, timeout=12)
+
+    @on(Worker.StateChanged)
+    def _worker_changed(self, event: Worker.StateChanged) -> None:
+        """A coroutine that failed says so; it never takes the app with it."""
+        if event.state is WorkerState.ERROR and isinstance(event.worker.error, Exception):
+            self._handle_exception(event.worker.error)
+
+    def action_theme(self, name: str) -> None:
+        """Put the theme NAME on and remember it; without a name, choose from a list that shows each at once."""
+        from hermes_tui.tui.screens.choose import choose_theme
+
+        if not name:
+            choose_theme(self)
+            return
+        try:
+            self.wear(find_theme(name, self.theme_folders))
+        except ThemeUnusable as problem:
+            self.desk.tell(str(problem), "warning")
+        else:
+            self.desk.remember("appearance", "theme", clean_line(name))
+
+
+COMMAND_NAMES = tuple(command.name for command in COMMAND_TABLE)
+"""The names of all commands, for tests and completions."""
+
+
+def run_app(
+    data_dir: str | None = None,
+    config: str | None = None,
+    resume: str | None = None,
+    continue_last: bool = False,
+    replay: Any = None,
+) -> int:
+    """Run the app until the user leaves; returns the exit code."""
+    from hermes_tui.paths import find_paths
+
+    app = HermesApp(find_paths(data_dir, config), resume=resume, continue_last=continue_last, replay=replay)
+    app.run()
+    return app.return_code or 0
+
+
+_ = partial

@@ -1,0 +1,170 @@
+"""The chat screen: transcript and composer, the inspector beside them, the status line below."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.screen import Screen
+
+from hermes_tui.tui.commands import completions
+from hermes_tui.tui.failures import Steadfast
+from hermes_tui.tui.readings import ContextReading
+from hermes_tui.tui.transcript import Transcript
+from hermes_tui.tui.widgets.activity import ActivityLine
+from hermes_tui.tui.widgets.completion import CompletionList
+from hermes_tui.tui.widgets.composer import Composer
+from hermes_tui.tui.widgets.heading import Heading
+from hermes_tui.tui.widgets.inspector import Inspector
+from hermes_tui.tui.widgets.status import StatusLine
+
+BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
+"""Under 100 columns the inspector folds away."""
+ROW_BREAKPOINTS = [(0, "-low"), (20, "-high")]
+"""Under 20 rows the page keeps what there is."""
+
+
+class ChatScreen(Steadfast, Screen[None]):
+    """The conversation that goes on."""
+
+    AUTO_FOCUS = "#composer"
+    HORIZONTAL_BREAKPOINTS = BREAKPOINTS
+    VERTICAL_BREAKPOINTS = ROW_BREAKPOINTS
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+up,alt+up", "scroll_transcript(-3)", "scroll up", show=False),
+        Binding("ctrl+down,alt+down", "scroll_transcript(3)", "scroll down", show=False),
+        Binding("pageup", "page_transcript(-1)", "page up", show=False, priority=True),
+        Binding("pagedown", "page_transcript(1)", "page down", show=False, priority=True),
+    ]
+
+    def compose(self) -> ComposeResult:
+        """Heading; transcript, activity and composer beside the inspector; status."""
+        yield Heading(id="heading")
+        with Horizontal(id="body"):
+            with Vertical(id="talk"):
+                yield Transcript(id="transcript")
+                yield CompletionList(id="completion")
+                yield ActivityLine(id="activity")
+                yield Composer(placeholder="Message …  / for commands", id="composer")
+            yield Inspector(id="inspector")
+        yield StatusLine(id="status")
+
+    def on_mount(self) -> None:
+        """The keys stand in the composer's border."""
+        self.query_one(Composer).border_subtitle = "F1 help  F2 inspector  F3 lineage  ^P palette"
+
+    # -- the parts, for whoever draws into them ------------------------------------------------------------------------
+
+    @property
+    def transcript(self) -> Transcript:
+        """The conversation so far."""
+        return self.query_one("#transcript", Transcript)
+
+    @property
+    def composer(self) -> Composer:
+        """Where the next message is written."""
+        return self.query_one("#composer", Composer)
+
+    @property
+    def activity(self) -> ActivityLine:
+        """What goes on."""
+        return self.query_one("#activity", ActivityLine)
+
+    @property
+    def heading(self) -> Heading:
+        """Title, model and session."""
+        return self.query_one("#heading", Heading)
+
+    @property
+    def status(self) -> StatusLine:
+        """Who answers, and the counters."""
+        return self.query_one("#status", StatusLine)
+
+    def show_context(self, reading: ContextReading) -> None:
+        """Draw READING in the inspector."""
+        self.query_one(Inspector).show(reading)
+
+    # -- the inspector -------------------------------------------------------------------------------------------------
+
+    def action_inspector(self) -> None:
+        """Show or hide the inspector; the keys go to its entries, and back."""
+        toggle_inspector(self, back_to="#composer")
+
+    def close_drawer(self) -> bool:
+        """Close the inspector where it lies over the page; False where it does not."""
+        return close_drawer(self, back_to="#composer")
+
+    # -- completions ---------------------------------------------------------------------------------------------------
+
+    @on(Composer.Edited)
+    def _offer(self, event: Composer.Edited) -> None:
+        """Offer the commands that the text may become."""
+        offered = completions(event.text)
+        self.query_one(CompletionList).show(offered)
+        event.composer.completing = bool(offered)
+
+    def close_completions(self) -> None:
+        """Close the list; what is written stays."""
+        self.query_one(CompletionList).show(())
+        self.composer.completing = False
+
+    @on(Composer.Steered)
+    def _steer(self, event: Composer.Steered) -> None:
+        """Move in the list, or take its choice; Enter runs a command that needs no argument."""
+        offered = self.query_one(CompletionList)
+        choice = offered.choice
+        if event.key in ("up", "down"):
+            offered.move(-1 if event.key == "up" else 1)
+        elif choice is not None:
+            event.composer.completing = False
+            offered.show(())
+            text = f"/{choice.name}"
+            if event.key == "enter" and not choice.argument.startswith("name"):
+                event.composer.text = ""
+                event.composer.post_message(Composer.Sent(event.composer, text, text))
+            else:
+                event.composer.text = text + (" " if choice.argument else "")
+                event.composer.move_cursor(event.composer.document.end)
+
+    # -- scrolling while the composer has the keys ---------------------------------------------------------------------
+
+    def action_scroll_transcript(self, rows: int) -> None:
+        """Scroll the transcript by ROWS."""
+        self.transcript.scroll_relative(y=rows, animate=False)
+
+    def action_page_transcript(self, pages: int) -> None:
+        """Scroll the transcript by PAGES."""
+        if pages < 0:
+            self.transcript.scroll_page_up(animate=False)
+        else:
+            self.transcript.scroll_page_down(animate=False)
+
+
+def toggle_inspector(screen: Screen[None], *, back_to: str) -> None:
+    """F2: go to SCREEN's inspector, showing it where it is hidden; from within, fold it away and go back."""
+    inspector = screen.query_one(Inspector)
+    if screen.has_class("-narrow"):
+        if close_drawer(screen, back_to=back_to):
+            return
+        inspector.add_class("-drawer")
+    elif inspector.has_class("-folded"):
+        inspector.remove_class("-folded")
+    elif inspector.has_focus_within:
+        inspector.add_class("-folded")
+        screen.query_one(back_to).focus()
+        return
+    screen.query_one("#entries").focus()
+
+
+def close_drawer(screen: Screen[None], *, back_to: str) -> bool:
+    """Close SCREEN's inspector where it lies over the page; False where it does not."""
+    inspector = screen.query_one(Inspector)
+    if not (screen.has_class("-narrow") and inspector.has_class("-drawer")):
+        return False
+    inspector.remove_class("-drawer")
+    screen.query_one(back_to).focus()
+    return True
