@@ -47,6 +47,10 @@ class MessageNotFound(StoreError):
     """No message has that id."""
 
 
+class RequestNotFound(StoreError):
+    """No request has that id, or its body is not stored because it can be rendered again."""
+
+
 class Unpaired(StoreError):
     """The message would part calls from their results: another process answered them, or they are not answered yet."""
 

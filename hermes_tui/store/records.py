@@ -125,7 +125,6 @@ class RequestRecord:
         number: its place among all requests of the database; ascending.
         generation, last_message, renderer, model, parameters: what a turn's body is rendered from again.
         sha256: of the body as compact JSON in UTF-8, keys as sent.
-        body: the body itself, for summary and title; None for a turn.
         status: "sent" until it ends; then "done", "failed", "cancelled", or "interrupted" when its process died.
         estimate: our own size of its prompt.
     """
@@ -143,7 +142,6 @@ class RequestRecord:
     system: str | None
     tools: str | None
     sha256: str
-    body: Mapping[str, Any] | None
     usage: Usage | None
     cost: float | None
     status: str

@@ -11,11 +11,11 @@ from sqlalchemy import Connection, insert, select, update
 from hermes_tui.context.engine import Usage
 from hermes_tui.context.messages import scrub_json
 from hermes_tui.store import codec, texts
+from hermes_tui.store.errors import RequestNotFound
 from hermes_tui.store.ids import new_id, time_of
 from hermes_tui.store.processes import is_alive, this_process
 from hermes_tui.store.records import Purpose, RequestRecord
 from hermes_tui.store.tables import requests, sessions
-from hermes_tui.store.tables import texts as text_rows
 
 
 def sha256_of(body: Mapping[str, Any]) -> str:
@@ -91,13 +91,21 @@ def finish(
 
 def of_chain(connection: Connection, chain: str) -> tuple[RequestRecord, ...]:
     """All requests of CHAIN in the order they were sent."""
-    query = (
-        select(requests, text_rows.c.content)
-        .select_from(requests.outerjoin(text_rows, text_rows.c.id == requests.c.body))
-        .where(requests.c.chain == chain)
-        .order_by(requests.c.number)
-    )
+    query = select(requests).where(requests.c.chain == chain).order_by(requests.c.number)
     return tuple(_record(row) for row in connection.execute(query))
+
+
+def body(connection: Connection, identifier: str) -> dict[str, Any]:
+    """The body of a summary or title request, as it was sent.
+
+    Raises:
+        RequestNotFound: there is no such request, or it was a turn, whose body is rendered again from the view it names.
+    """
+    kept = connection.execute(select(requests.c.body).where(requests.c.id == identifier)).scalar()
+    if kept is None:
+        raise RequestNotFound(f"There is no request {identifier} whose body was stored.")
+    found: dict[str, Any] = codec.loads(texts.read(connection, kept))
+    return found
 
 
 def abandoned(connection: Connection) -> tuple[str, ...]:
@@ -128,7 +136,6 @@ def _record(row: Any) -> RequestRecord:
         system=row.system,
         tools=row.tools,
         sha256=row.sha256,
-        body=None if row.content is None else codec.loads(row.content),
         usage=None if row.usage is None else codec.decode(Usage, codec.loads(row.usage)),
         cost=row.cost,
         status=row.status,

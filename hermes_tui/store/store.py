@@ -358,6 +358,15 @@ class Store:
         with self._database.read() as connection:
             return requests.of_chain(connection, chain)
 
+    def body(self, request: str) -> dict[str, Any]:
+        """The body of a summary or title request as it was sent; a turn's is rendered again from `view`.
+
+        Raises:
+            RequestNotFound: there is no such request, or it was a turn.
+        """
+        with self._database.read() as connection:
+            return requests.body(connection, request)
+
     # What engines remember
 
     def load_state(self, chain: str) -> EngineState:
