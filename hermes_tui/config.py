@@ -123,7 +123,7 @@ class ToolsSection(Section):
 class AppearanceSection(Section):
     """How the app looks."""
 
-    theme: str = Field(default="hermes", min_length=1)
+    theme: str = Field(default="hermes-dark", min_length=1)
     """A built-in theme, or the name of a file in the themes folder beside this file."""
     ascii: bool = False
     """Draw with ASCII signs only."""
