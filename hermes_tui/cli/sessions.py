@@ -25,16 +25,15 @@ SHOWN = 6
 @click.pass_obj
 def sessions(where: Places, as_json: bool) -> None:
     """List the conversations, newest first, with the sessions each became."""
-    if not where.paths.database.exists():
-        if not as_json:
-            write_text("No conversations yet.")
-        return
     with open_store(where.paths) as store:
-        for chain in store.chains():
-            if as_json:
-                write_json(_as_json(chain))
-            else:
-                _print(chain)
+        chains = store.chains() if store else ()
+    for chain in chains:
+        if as_json:
+            write_json(_as_json(chain))
+        else:
+            _print(chain)
+    if not chains and not as_json:
+        write_text("No conversations yet.")
 
 
 def _as_json(chain: ChainRecord) -> dict[str, Any]:

@@ -1,0 +1,37 @@
+"""``hermes-tui context``: the body of the next request of a conversation, or of every request that was sent in it."""
+
+from __future__ import annotations
+
+import click
+
+from hermes_tui.cli.commands import Places, places
+from hermes_tui.cli.failures import Refused
+from hermes_tui.cli.lines import write_json
+from hermes_tui.cli.opening import open_store
+
+
+@click.command()
+@click.argument("session", metavar="SESSION")
+@click.option("--sent", is_flag=True, help="Every request that was sent in the conversation, a line each, rendered again.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON; there is no other form of a request yet.")
+@places
+@click.pass_obj
+def context(where: Places, session: str, sent: bool, as_json: bool) -> None:
+    """Print the body of the next request for an empty composer.
+
+    SESSION is the id of a session or its last six characters, as `hermes-tui sessions` lists them; the conversation that it
+    belongs to is taken at its newest point.
+    """
+    if not as_json:
+        raise Refused("`hermes-tui context` prints JSON only; add --json.")
+    with open_store(where.paths) as store:
+        if store is None:
+            raise Refused(
+                f"There is no conversation {session!r}: {str(where.paths.data)!r} holds none yet."
+            )
+        chain = store.resolve(session).chain
+        if sent:
+            from hermes_tui.chat.requests import sent_bodies
+
+            for number, purpose, digest, body in sent_bodies(store, chain):
+                write_json({"n": number, "purpose": purpose, "sha256": digest, "body": body})
