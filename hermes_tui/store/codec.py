@@ -5,17 +5,17 @@ from __future__ import annotations
 import dataclasses
 import json
 import types
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from enum import Enum
 from functools import cache
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 T = TypeVar("T")
 
 
 def dumps(value: Any) -> str:
-    """VALUE (JSON, dataclasses, tuples, sets, enums) as compact JSON text, keys in the order they came in."""
-    return json.dumps(plain(value), ensure_ascii=False, separators=(",", ":"))
+    """VALUE (JSON, dataclasses, tuples, sets, enums) as compact JSON text, keys in the order they came in, sets sorted."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_plain)
 
 
 def loads(text: str) -> Any:
@@ -23,20 +23,16 @@ def loads(text: str) -> Any:
     return json.loads(text)
 
 
-def plain(value: Any) -> Any:
-    """VALUE as plain JSON values; sets are sorted, so that the text is always the same."""
-    if value is None or (isinstance(value, str | int | float) and not isinstance(value, Enum)):
-        return value
+def _plain(value: Any) -> Any:
+    """What JSON itself has no form for."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
     if isinstance(value, Enum):
         return value.value
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
     if isinstance(value, Mapping):
-        return {str(k): plain(v) for k, v in value.items()}
+        return dict(value)
     if isinstance(value, set | frozenset):
-        return sorted(plain(v) for v in value)
-    if isinstance(value, Iterable):
-        return [plain(v) for v in value]
+        return sorted(value)
     raise TypeError(f"{type(value).__name__} has no JSON form")
 
 
@@ -72,6 +68,4 @@ def _decode(hint: Any, value: Any) -> Any:
         return hint(value)
     if hint is float and isinstance(value, int):
         return float(value)
-    if origin is Literal:
-        return value
     return value

@@ -141,7 +141,7 @@ def apply(
     if split:
         lineage.split(connection, tip, generation, parameters)
     else:
-        lineage.touch(connection, tip.id, generation=generation)
+        lineage.edited(connection, tip.id, generation)
     _keep_summaries(connection, compression, change)
     _close(connection, plan.chain, change, generation)
     _open(connection, plan.chain, change, generation)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from sqlalchemy import Connection, Select, and_, func, insert, select, update
+from sqlalchemy import Connection, Select, and_, bindparam, func, insert, select, update
 
 from hermes_tui.context.messages import scrub
 from hermes_tui.store import codec, texts
@@ -88,11 +88,14 @@ def split(connection: Connection, parent: SessionRecord, generation: int, parame
     connection.execute(insert(sessions).values(row))
 
 
-def touch(connection: Connection, session: str, *, generation: int | None = None) -> None:
-    """Note that something was said or edited in SESSION just now; GENERATION is the one an edit made."""
-    values: dict[str, Any] = {"updated": time.time()}
-    if generation is not None:
-        values["last_generation"] = generation
+def said(connection: Connection, session: str) -> None:
+    """Note that something was said in SESSION just now."""
+    connection.execute(_SAID, {"session": session, "now": time.time()})
+
+
+def edited(connection: Connection, session: str, generation: int) -> None:
+    """Note that an edit made GENERATION in SESSION just now."""
+    values = {"last_generation": generation, "updated": time.time()}
     connection.execute(update(sessions).where(sessions.c.id == session).values(values))
 
 
@@ -106,6 +109,11 @@ def _records() -> Select[Any]:
     return select(sessions, edits.c.tokens_before, edits.c.tokens_after, edits.c.counts).select_from(
         sessions.outerjoin(edits, ended_by)
     )
+
+
+_TIP = _records().where(sessions.c.chain == bindparam("wanted")).order_by(sessions.c.ordinal.desc()).limit(1)
+_SAID = update(sessions).where(sessions.c.id == bindparam("session")).values(updated=bindparam("now"))
+"""Statements of every turn: made once, since making one costs more than running it."""
 
 
 def _record(row: Any) -> SessionRecord:
@@ -137,8 +145,7 @@ def tip_of(connection: Connection, chain: str) -> SessionRecord:
     Raises:
         SessionNotFound: there is no such chain.
     """
-    query = _records().where(sessions.c.chain == chain).order_by(sessions.c.ordinal.desc()).limit(1)
-    row = connection.execute(query).first()
+    row = connection.execute(_TIP, {"wanted": chain}).first()
     if row is None:
         raise SessionNotFound(f"There is no conversation {chain}.")
     return _record(row)
@@ -177,7 +184,7 @@ def session_at(connection: Connection, chain: str, generation: int) -> SessionRe
 
 def chains(connection: Connection) -> tuple[ChainRecord, ...]:
     """All chains, the one that changed last first."""
-    said: dict[str, int] = dict(
+    counts: dict[str, int] = dict(
         connection.execute(
             select(entries.c.chain, func.count(entries.c.message.distinct()))
             .where(entries.c.message.is_not(None))
@@ -192,7 +199,7 @@ def chains(connection: Connection) -> tuple[ChainRecord, ...]:
         links = list(of_chain)
         records = tuple(_record(row) for row in links)
         updated = max(row.updated for row in links)
-        found.append(ChainRecord(chain, records[-1].title, records, said.get(chain, 0), updated))
+        found.append(ChainRecord(chain, records[-1].title, records, counts.get(chain, 0), updated))
     return tuple(sorted(found, key=lambda c: (c.updated_at, c.id), reverse=True))
 
 

@@ -32,6 +32,7 @@ TERMS: Final = re.compile(r'"([^"]+)"|(\S+)')
 
 words = table("words", column("rowid"), column("text"))
 runs = table("runs", column("rowid"), column("text"))
+_WORDS, _RUNS = insert(words), insert(runs)
 
 
 def searchable(blocks: Sequence[Block]) -> str:
@@ -71,10 +72,10 @@ def add(connection: Connection, number: int, message: Message) -> None:
     found = searchable(message.content)
     if not found:
         return
-    connection.execute(insert(words).values(rowid=number, text=found))
+    connection.execute(_WORDS, {"rowid": number, "text": found})
     unspaced = "\n".join(line for line in found.splitlines() if UNSPACED.search(line))
     if unspaced and has_runs(connection):
-        connection.execute(insert(runs).values(rowid=number, text=unspaced))
+        connection.execute(_RUNS, {"rowid": number, "text": unspaced})
 
 
 def search(connection: Connection, query: str, *, chain: str | None, limit: int) -> tuple[Hit, ...]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from sqlalchemy import Connection, func, insert, select
+from sqlalchemy import Connection, bindparam, insert, select
 
 from hermes_tui.context.messages import Block, Message, Origin, Role, calls_of, results_of, scrub_json
+from hermes_tui.context.view import Treatment
 from hermes_tui.store import codec, lineage, search
 from hermes_tui.store.errors import MessageNotFound, Unpaired
 from hermes_tui.store.ids import new_id, time_of
@@ -25,6 +26,17 @@ COLUMNS = (
     messages.c.origin,
     messages.c.model,
 )
+
+# Statements of every turn: made once, since making one costs more than running it.
+_NEWEST = (
+    select(*COLUMNS, entries.c.position)
+    .select_from(entries.join(messages, messages.c.id == entries.c.message))
+    .where(entries.c.chain == bindparam("wanted"), entries.c.message.is_not(None))
+    .order_by(entries.c.position.desc())
+    .limit(1)
+)
+_SAY = insert(messages)
+_REFER = insert(entries)
 
 
 def append(
@@ -46,38 +58,31 @@ def append(
     """
     tip = lineage.tip_of(connection, chain)
     clean = tuple(scrub_json(block) for block in content)
-    sequence = _next_sequence(connection, chain)
+    last = connection.execute(_NEWEST, {"wanted": chain}).first()
+    # Counted in positions, since a fork goes on after messages that another chain wrote.
+    sequence = 0 if last is None else int(last.position) // 2 + 1
     message = Message(new_id(), sequence, role, clean, origin, model)
-    _check_pairing(newest(connection, chain), message)
-    row = connection.execute(
-        insert(messages).values(
-            id=message.id,
-            chain=chain,
-            session=tip.id,
-            sequence=sequence,
-            role=role,
-            content=codec.dumps(clean),
-            origin=origin,
-            model=model,
-            request=request,
-            tokens=tokens,
-            created=time_of(message.id),
-        )
-    )
-    connection.execute(
-        insert(entries).values(
-            chain=chain, position=2 * sequence, message=message.id, treatment="verbatim", born=tip.last_generation
-        )
-    )
+    _check_pairing(message_of(last) if last is not None else None, message)
+    said = {
+        "id": message.id,
+        "chain": chain,
+        "session": tip.id,
+        "sequence": sequence,
+        "role": role,
+        "content": codec.dumps(clean),
+        "origin": origin,
+        "model": model,
+        "request": request,
+        "tokens": tokens,
+        "created": time_of(message.id),
+    }
+    row = connection.execute(_SAY, said)
+    entry = {"chain": chain, "position": 2 * sequence, "message": message.id, "born": tip.last_generation}
+    connection.execute(_REFER, entry | {"treatment": Treatment.VERBATIM.value})
     assert row.inserted_primary_key is not None
     search.add(connection, int(row.inserted_primary_key[0]), message)
-    lineage.touch(connection, tip.id)
+    lineage.said(connection, tip.id)
     return message, tip
-
-
-def _next_sequence(connection: Connection, chain: str) -> int:
-    last = connection.execute(select(func.max(entries.c.position)).where(entries.c.chain == chain)).scalar()
-    return 0 if last is None else int(last) // 2 + 1
 
 
 def _check_pairing(before: Message | None, message: Message) -> None:
@@ -98,8 +103,8 @@ def message_of(row: Any) -> Message:
 
 def newest(connection: Connection, chain: str) -> Message | None:
     """The last message said in CHAIN."""
-    found = transcript(connection, chain, limit=1)
-    return found[-1] if found else None
+    row = connection.execute(_NEWEST, {"wanted": chain}).first()
+    return None if row is None else message_of(row)
 
 
 def message(connection: Connection, identifier: str) -> Message:
