@@ -81,7 +81,11 @@ class ToolEnded:
 
 @dataclass(frozen=True, slots=True)
 class RetryScheduled:
-    """A request failed in a way that a retry may mend; it is sent again after ``seconds``."""
+    """A request failed in a way that a retry may mend; it is sent again after ``seconds``.
+
+    What had streamed of the reply is given up: its blocks go when the next `RequestStarted` comes. They are kept only if no
+    retry succeeds or the user stops waiting, and then come again as a `MessageStored`.
+    """
 
     reason: str
     seconds: float
@@ -99,7 +103,7 @@ class UsageReported:
 
 @dataclass(frozen=True, slots=True)
 class TurnEnded:
-    """A turn ended: ``end_turn``, ``cancelled``, ``max_tokens``, ``refusal``, ``iterations`` or ``failed`` (with the sentence)."""
+    """A turn ended: end_turn, cancelled, max_tokens, refusal, iterations or failed; ``sentence`` says why, for the user."""
 
     reason: str
     sentence: str = ""

@@ -1,0 +1,1 @@
+"""Memory providers: what may be remembered of messages before they are compressed away."""

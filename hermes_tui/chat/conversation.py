@@ -1,0 +1,359 @@
+"""A conversation at work: what the TUI, replay and headless commands hold. It offers coroutines and publishes events.
+
+It starts no tasks of its own: whoever holds it runs its coroutines, and `cancel` stops what they are doing at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from hermes_tui.chat.calls import Calls
+from hermes_tui.chat.compressing import Compressing
+from hermes_tui.chat.events import ContextChanged, MessageQueued, NoticeRaised
+from hermes_tui.chat.interrupt import Interrupt
+from hermes_tui.chat.offloop import OffLoop
+from hermes_tui.chat.parts import Parts
+from hermes_tui.chat.passes import Passes
+from hermes_tui.chat.prepared import Prepared
+from hermes_tui.chat.replies import Replies
+from hermes_tui.chat.requests import Requests
+from hermes_tui.chat.standing import Standing, Totals
+from hermes_tui.chat.system_prompt import system_prompt
+from hermes_tui.chat.turn import Turn
+from hermes_tui.context.budgets import Budgets
+from hermes_tui.context.engine import EngineState, Plan
+from hermes_tui.context.messages import Block, Message, plain_text, text_block
+from hermes_tui.context.regions import Regions
+from hermes_tui.context.tokens import Meter, Size
+from hermes_tui.context.view import ContextView
+from hermes_tui.llm.provider import ModelInfo
+from hermes_tui.store.errors import StoreError
+
+if TYPE_CHECKING:
+    from hermes_tui.store.records import SessionRecord
+
+TITLE_LENGTH: Final = 80
+"""Characters of a title made from the first message."""
+CLOSING: Final = 0.7
+"""Seconds that closing waits for what it stopped: leaving the app takes a second at most."""
+
+
+class Conversation:
+    """One chain, talked to. Made by `open` or `start_new`.
+
+    Attributes:
+        parts: what it is put together from.
+        queue: messages typed ahead, sent as turns of their own when the running one has ended.
+    """
+
+    def __init__(self, parts: Parts, standing: Standing, passes: Passes, requests: Requests) -> None:
+        self.parts = parts
+        self.queue: deque[tuple[Block, ...]] = deque()
+        self._at, self._requests = standing, requests
+        self._interrupt = Interrupt()
+        self._lock = asyncio.Lock()
+        self._sending = False
+        self._closed = False
+        self._compressing = Compressing(
+            standing, passes, self._interrupt, self._lock, parts.clock, foreground=parts.foreground
+        )
+        replies = Replies(standing, requests, parts.provider, self._interrupt, parts.cost)
+        calls = Calls(standing, parts.tools, self._interrupt)
+        self._turn = Turn(standing, replies, calls, self._compressing, self._interrupt)
+
+    # -- coming and going ----------------------------------------------------------------------------------------
+
+    @classmethod
+    async def start_new(cls, parts: Parts, *, title: str = "", system: str | None = None) -> Conversation:
+        """A new chain. Its system prompt and tools are made now and stay the same bytes for all of it.
+
+        Args:
+            parts: what it is put together from.
+            title: its title; "" takes the first line of the first message.
+            system: its system prompt; None for ours.
+
+        Raises:
+            UnknownEngine: the settings name a context engine that is not installed.
+            StoreError: the database refused.
+        """
+        off = OffLoop()
+        try:
+            engine = parts.new_engine()
+            tools = parts.tools.schemas if parts.tools is not None and parts.provider.tools else ()
+            prompt = system_prompt(parts.directory, tools=bool(tools)) if system is None else system
+            session = await off.stored(
+                parts.store.create_chain,
+                title=title,
+                model=parts.model,
+                system=prompt,
+                tools=(*tools, *engine.tool_schemas()),
+                parameters={},
+                cwd=str(parts.directory) if parts.directory else None,
+            )
+            scales = await off.stored(parts.store.learned_scales)
+            await off.stored(parts.store.save_state, session.chain, EngineState(scales=scales))
+            return await cls._opened(parts, off, session.chain, parts.model)
+        except BaseException:
+            off.close()
+            raise
+
+    @classmethod
+    async def open(cls, parts: Parts, session_or_chain: str, *, model: str | None = None) -> Conversation:
+        """The tip of the chain that a session (its id or a unique ending) or chain belongs to, to go on with.
+
+        Args:
+            parts: what it is put together from.
+            session_or_chain: what to open.
+            model: the model to go on with; None for the chain's own where the provider has it, else that of PARTS.
+
+        Raises:
+            SessionNotFound, SessionAmbiguous: in words.
+            UnknownEngine: the settings name a context engine that is not installed.
+        """
+        off = OffLoop()
+        try:
+            tip = await off.stored(parts.store.tip, session_or_chain)
+            known = {info.id for info in parts.infos}
+            own = tip.model if not parts.embedded and (not known or tip.model in known) else parts.model
+            return await cls._opened(parts, off, tip.chain, model or own)
+        except BaseException:
+            off.close()
+            raise
+
+    @classmethod
+    async def _opened(cls, parts: Parts, off: OffLoop, chain: str, model: str) -> Conversation:
+        store = parts.store
+        session = await off.stored(store.tip, chain)
+        if session.model != model:
+            session = await off.stored(store.set_model, chain, model)
+        view = await off.stored(store.view, chain)
+        state = await off.stored(store.load_state, chain)
+        facts = await off.thought(parts.facts, model)
+        totals = Totals()
+        for record in await off.stored(store.requests, chain):
+            if record.usage is not None:
+                totals = totals.plus(record.usage, record.cost)
+        standing = Standing(
+            store=store,
+            engine=parts.new_engine(),
+            fallback=parts.new_compressor,
+            meter=Meter(parts.count),
+            settings=parts.settings,
+            off=off,
+            publish=parts.publish,
+            session=session,
+            view=view,
+            state=state,
+            facts=facts,
+            totals=totals,
+            embedded=parts.embedded,
+            trusts_usage=parts.trusts_usage,
+        )
+        requests = Requests(standing, parts.provider)
+        passes = Passes(
+            standing, requests, await off.thought(parts.summary), parts.memory, parts.cost, parts.clock
+        )
+        await standing.refresh()
+        standing.engine.on_session_start(session.id)
+        return cls(parts, standing, passes, requests)
+
+    async def close(self) -> None:
+        """Stop what runs, keeping the partial reply, and let the threads go; at most a second."""
+        self._closed = True
+        self.queue.clear()
+        self._interrupt.stop()
+        self._compressing.stop()
+        try:
+            async with asyncio.timeout(CLOSING), self._lock:
+                pass
+        except TimeoutError:
+            pass
+        self._at.engine.on_session_end(self._at.session.id)
+        self._at.off.close()
+
+    # -- talking -------------------------------------------------------------------------------------------------
+
+    async def send(self, text: str | Sequence[Block]) -> None:
+        """Say TEXT (or content blocks) and have it answered: one whole turn, and those of messages typed ahead after it.
+
+        While a turn runs, the message is queued for the call that runs it, and this one returns at once. After a turn that
+        failed, what is still queued waits for the next message.
+        """
+        content = (text_block(text),) if isinstance(text, str) else tuple(text)
+        self.queue.append(content)
+        if self._sending:
+            self.parts.publish(MessageQueued(plain_text(content), len(self.queue)))
+            return
+        self._sending = True
+        try:
+            while self.queue and not self._closed:
+                content = self.queue.popleft()
+                try:
+                    async with self._lock:
+                        await self._name_chain(content)
+                        outcome = await self._turn.run(content)
+                except StoreError as problem:
+                    self.parts.publish(
+                        NoticeRaised(problem.sentence, severity="error", details={"unsent": plain_text(content)})
+                    )
+                    return
+                await self._surveyed()
+                if outcome.reason == "failed":
+                    return
+        finally:
+            self._sending = False
+            self.parts.publish(ContextChanged())
+
+    async def _name_chain(self, content: Sequence[Block]) -> None:
+        """Give a chain without a title its first line."""
+        at = self._at
+        if at.session.title or at.view.entries:
+            return
+        title = title_of(plain_text(content))
+        if title:
+            await at.off.stored(at.store.set_title, at.chain, title)
+
+    async def _surveyed(self) -> None:
+        if not self.parts.foreground and not self._closed:
+            await self._at.survey()
+
+    def cancel(self) -> None:
+        """Esc: stop what runs now. A turn keeps the partial reply; one that waits for a summary takes the deterministic rung;
+        a compression that is being written beside the turns changes nothing."""
+        if self._lock.locked():
+            self._interrupt.stop()
+        else:
+            self._compressing.stop()
+
+    # -- compressing ---------------------------------------------------------------------------------------------
+
+    async def compress(self, focus: str | None = None) -> None:
+        """Compress by hand, with a topic to keep in FOCUS; a running turn ends first. `Compressed` or why not is published."""
+        try:
+            await self._compressing.by_hand(focus)
+        except StoreError as problem:
+            self.parts.publish(NoticeRaised(problem.sentence, severity="error"))
+        await self._surveyed()
+
+    async def prepare(self) -> None:
+        """Write the summary that `SummaryDue` asked for, beside the turns."""
+        try:
+            await self._compressing.prepare()
+        except StoreError as problem:
+            self.parts.publish(NoticeRaised(problem.sentence, severity="error"))
+        await self._surveyed()
+
+    def preview(self, focus: str | None = None) -> Plan:
+        """What compressing now would do: no writes, no calls, and what the real run then does. Slow on long contexts.
+
+        Raises:
+            ValueError: there are no budgets to plan by; the message says why.
+        """
+        at = self._at
+        if at.budgets is None:
+            raise ValueError(at.impossible)
+        return at.engine.plan(at.view, at.state, at.budgets, focus or "")
+
+    async def survey(self) -> Regions | None:
+        """The regions if one compressed now, worked out anew."""
+        return await self._at.survey()
+
+    # -- the model -----------------------------------------------------------------------------------------------
+
+    async def switch_model(self, model: str, infos: Sequence[ModelInfo] | None = None) -> None:
+        """Go on with MODEL from the next request on; INFOS is what the provider says of its models, where it was asked anew."""
+        at = self._at
+        if infos is not None:
+            from dataclasses import replace
+
+            self.parts = replace(self.parts, infos=tuple(infos))
+        await at.switch(await at.off.thought(self.parts.facts, model))
+        await self._surveyed()
+
+    # -- where it stands -----------------------------------------------------------------------------------------
+
+    @property
+    def chain(self) -> str:
+        """The chain's id."""
+        return self._at.chain
+
+    @property
+    def session(self) -> SessionRecord:
+        """The tip session."""
+        return self._at.session
+
+    @property
+    def view(self) -> ContextView:
+        """The context as the next request renders it."""
+        return self._at.view
+
+    @property
+    def state(self) -> EngineState:
+        """What the engine remembers of the chain."""
+        return self._at.state
+
+    @property
+    def budgets(self) -> Budgets | None:
+        """The numbers in force; None while `impossible` says why there can be none."""
+        return self._at.budgets
+
+    @property
+    def impossible(self) -> str:
+        """Why there are no budgets: the window is too small, or system and tools fill it; "" where there are."""
+        return self._at.impossible
+
+    @property
+    def size(self) -> Size:
+        """The size of the next request for an empty composer: the gauge's number, the triggers' number."""
+        return self._at.size
+
+    @property
+    def regions(self) -> Regions | None:
+        """The regions of the plan if one compressed now, as last surveyed."""
+        return self._at.regions
+
+    @property
+    def meter(self) -> Meter:
+        """What estimates tokens, for whoever shows entries one by one."""
+        return self._at.meter
+
+    @property
+    def totals(self) -> Totals:
+        """What all requests of the chain used and cost; it never decreases."""
+        return self._at.totals
+
+    @property
+    def engine_status(self) -> str:
+        """The engine's own line for the inspector."""
+        return self._at.engine.status(self._at.state)
+
+    @property
+    def busy(self) -> bool:
+        """Whether a turn runs."""
+        return self._sending
+
+    @property
+    def preparing(self) -> bool:
+        """Whether a summary is being written beside the turns."""
+        return self._compressing.preparing
+
+    @property
+    def prepared(self) -> Prepared | None:
+        """The compression that waits for a boundary."""
+        return self._compressing.prepared
+
+    async def messages(self, *, before: int | None = None, limit: int | None = None) -> tuple[Message, ...]:
+        """The transcript across all sessions, ascending: the LIMIT newest with a sequence under BEFORE."""
+        at = self._at
+        return await at.off.stored(at.store.messages, at.chain, before=before, limit=limit)
+
+
+def title_of(text: str) -> str:
+    """The first line of TEXT that says something, cut at a word."""
+    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    if len(line) <= TITLE_LENGTH:
+        return line
+    return line[:TITLE_LENGTH].rsplit(" ", 1)[0] + " …"

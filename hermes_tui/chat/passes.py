@@ -1,0 +1,206 @@
+"""One pass of a compression: planned, carried out, checked, applied; or refused, and then nothing has changed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from hermes_tui.chat import breaker
+from hermes_tui.chat.events import Compressed, NothingCompressed, NoticeRaised
+from hermes_tui.chat.prepared import GAIN, Prepared
+from hermes_tui.chat.replies import CostOf
+from hermes_tui.chat.requests import Requests
+from hermes_tui.chat.standing import Standing
+from hermes_tui.chat.summariser import REST_SECONDS, SummaryCalls, SummaryModel
+from hermes_tui.context.check import violations
+from hermes_tui.context.engine import Plan, Refusal, Summariser, Trigger
+from hermes_tui.context.view import ContextView
+from hermes_tui.memory.provider import MemoryProvider, notes_of
+
+Clock = Callable[[], float]
+"""Seconds since the epoch."""
+Done = Literal["gained", "refused", "moved", "waiting"]
+"""How a pass ended: applied; nothing changed; another process was first; or it waits for its summary."""
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A plan, and the milliseconds that planning took."""
+
+    plan: Plan
+    ms: float
+
+
+class Passes:
+    """Makes the passes of one conversation.
+
+    Args:
+        standing: where the conversation stands.
+        requests: records the summariser's calls.
+        model: the model that summarises, None for the deterministic rung alone.
+        memory: asked for notes when a summary is drafted.
+        cost_of: the price of a response.
+        clock: seconds since the epoch.
+    """
+
+    def __init__(
+        self,
+        standing: Standing,
+        requests: Requests,
+        model: SummaryModel | None,
+        memory: MemoryProvider,
+        cost_of: CostOf,
+        clock: Clock,
+    ) -> None:
+        self._at, self._requests, self.model, self._memory = standing, requests, model, memory
+        self._cost_of, self._clock = cost_of, clock
+        self._noted: tuple[Plan, str] | None = None
+        self._told: tuple[int, str] | None = None
+
+    @property
+    def asks_model(self) -> bool:
+        """Whether a summary would be asked of a model now: there is one, and its rungs do not rest."""
+        return self.model is not None and self._clock() >= self._at.state.model_rests_until
+
+    async def plan(self, focus: str | None = None) -> Planned:
+        """What would be done now. The budgets must be in force."""
+        at, started = self._at, time.perf_counter()
+        view, state, budgets = at.view, at.state, at.budgets
+        if budgets is None:
+            raise ValueError(at.impossible)
+        plan = await at.ask_engine(lambda engine: engine.plan(view, state, budgets, focus))
+        return Planned(plan, (time.perf_counter() - started) * 1000)
+
+    # -- carrying out --------------------------------------------------------------------------------------------
+
+    async def carry_out(self, planned: Planned, *, by_code: bool = False, by_hand: bool = False) -> Prepared:
+        """Write what the plan needs written; nothing is applied. BY_CODE takes the deterministic rung at once."""
+        at, plan, started = self._at, planned.plan, time.perf_counter()
+        calls = None
+        summariser: Summariser | None = None
+        if plan.kind == "summarise":
+            notes = await self._notes(plan)
+            if self.model is not None and self.asks_model and not by_code:
+                calls = SummaryCalls(at, self._requests, self.model, plan.view or at.view, self._cost_of)
+                summariser = calls.summariser(notes)
+        try:
+            made = await at.engine.compress(plan, summariser)
+        except Exception as problem:
+            if not at.take_over(f"it failed at compressing ({type(problem).__name__}: {problem})"):
+                raise
+            return await self.carry_out(await self.plan(plan.focus), by_code=by_code, by_hand=by_hand)
+        if calls is not None and calls.unreachable:
+            await at.keep(replace(at.state, model_rests_until=self._clock() + REST_SECONDS))
+            at.publish(
+                NoticeRaised(
+                    "The summarising model could not be reached, so the summary was written without it. "
+                    f"It is asked again in {REST_SECONDS / 60:.0f} minutes.",
+                    severity="warning",
+                )
+            )
+        duration = (time.perf_counter() - started) * 1000 + planned.ms
+        return Prepared(made, planned.ms, duration, calls.cost if calls else None, by_hand)
+
+    async def _notes(self, plan: Plan) -> str:
+        """What the memory provider has to add; asked once for a plan."""
+        if self._noted is not None and self._noted[0] is plan:
+            return self._noted[1]
+        notes, failure = await notes_of(self._memory, plan.sources)
+        if failure:
+            self._at.publish(NoticeRaised(failure, severity="warning"))
+        self._noted = (plan, notes)
+        return notes
+
+    # -- applying ------------------------------------------------------------------------------------------------
+
+    async def apply(self, prepared: Prepared, trigger: Trigger) -> Done:
+        """Apply what was carried out for the view as it stands; every way out is published and recorded."""
+        at, made = self._at, prepared.compression
+        if made.change is None:
+            return await self.refused(made.refusal or Refusal("nothing_eligible", "Nothing was to be done."), trigger)
+        view, change = at.view, made.change
+        problems = await at.off.thought(violations, view, change)
+        if problems:
+            sentence = f"The result of {at.engine.name} is not valid: {problems[0]} Nothing was changed."
+            if at.take_over(f"its result was not valid ({problems[0]})"):
+                return "moved"
+            return await self.refused(Refusal("summary_refused", sentence, counts=True), trigger)
+        before = at.size.tokens
+        after = await at.off.thought(self._size, view.apply(change))
+        if after > GAIN * before:
+            reason = f"No gain: {before:,} tokens would have become {after:,}; nothing changed."
+            return await self.refused(Refusal("no_gain", reason, counts=True), trigger)
+        made = replace(made, tokens_before=before, tokens_after=after)
+        return await self._apply(replace(prepared, compression=made), trigger)
+
+    def _size(self, view: ContextView) -> int:
+        return self._at.meter.size(view, self._at.state).tokens
+
+    async def _apply(self, prepared: Prepared, trigger: Trigger) -> Done:
+        from hermes_tui.store.records import Moved
+
+        at, made = self._at, prepared.compression
+        plan = made.plan
+        state = breaker.gained(at.state)
+        ended = at.session
+        applied = await at.off.stored(
+            at.store.apply,
+            made,
+            trigger=trigger,
+            duration_ms=prepared.duration_ms,
+            cost=prepared.cost,
+            split=plan.kind == "summarise",
+            parameters=None,
+            state=state,
+        )
+        if isinstance(applied, Moved):
+            await at.reload()
+            await self.refused(
+                Refusal("moved", "Another process compressed this conversation first; its context was taken over."), trigger
+            )
+            return "moved"
+        assert made.change is not None
+        self._told = None
+        at.compressed(applied.session, made.change, state)
+        if applied.parent is not None:
+            at.engine.on_session_end(ended.id)
+            at.engine.on_session_start(applied.session.id)
+        await at.refresh()
+        at.publish(
+            Compressed(
+                compression=made,
+                kind=plan.kind or "summarise",
+                trigger=trigger,
+                edit=applied.edit.id,
+                session=applied.session.id,
+                parent=applied.parent.id if applied.parent else None,
+                ordinal=applied.session.ordinal,
+                tokens_before=made.tokens_before,
+                tokens_after=at.size.tokens,
+                plan_ms=prepared.plan_ms,
+            )
+        )
+        return "gained"
+
+    async def refused(self, refusal: Refusal, trigger: Trigger) -> Done:
+        """Nothing changed, for this reason: count it, and say so, once for each reason until something changes."""
+        at = self._at
+        if refusal.counts and trigger != "manual":
+            stopped = at.state.stopped_at is not None
+            await at.keep(breaker.struck(at.state, at.size.tokens, self._clock()))
+            if not stopped and at.state.stopped_at is not None:
+                at.publish(NoticeRaised(STOPPED, severity="warning"))
+        if trigger == "manual" or self._told != (at.view.generation, refusal.kind):
+            self._told = (at.view.generation, refusal.kind)
+            await at.off.stored(at.store.record_noop, at.chain, refusal, trigger)
+            at.publish(NothingCompressed(refusal, trigger))
+        return "refused"
+
+
+STOPPED = (
+    "Automatic compression has stopped for this conversation: two passes in a row gained nothing. Nothing was changed. "
+    "It starts again when the conversation has grown or in 30 minutes; /compress works at any time."
+)
+

@@ -1,0 +1,232 @@
+"""Where a conversation stands: session, view, engine state, budgets and size, and the moves that keep them true to the store.
+
+Everything that a turn or a compression changes goes through here, so there is one account of the context, and one place where
+another process's moves are noticed and adopted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeVar
+
+from hermes_tui.chat.events import ContextChanged, MessageStored, NoticeRaised, Publish, TipAdopted
+from hermes_tui.chat.facts import ModelFacts
+from hermes_tui.chat.limits import budgets_in_force
+from hermes_tui.chat.offloop import OffLoop
+from hermes_tui.context.budgets import Budgets, ImpossibleBudget
+from hermes_tui.context.compressor import ContextCompressor
+from hermes_tui.context.engine import ContextEngine, EngineState, Usage
+from hermes_tui.context.messages import Block, Message, Origin, Role
+from hermes_tui.context.regions import Regions
+from hermes_tui.context.tokens import Meter, Size
+from hermes_tui.context.view import Change, ContextView
+
+if TYPE_CHECKING:
+    from hermes_tui.config import Settings
+    from hermes_tui.store.records import SessionRecord
+    from hermes_tui.store.store import Store
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """All that a chain's requests used, summaries included; it only grows. ``cost`` in dollars, of what has a known price."""
+
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    cost: float = 0.0
+    requests: int = 0
+
+    def plus(self, usage: Usage, cost: float | None) -> Totals:
+        """These totals with one more response."""
+        return Totals(
+            self.input + usage.input,
+            self.output + usage.output,
+            self.cache_read + usage.cache_read,
+            self.cache_write + usage.cache_write,
+            self.cost + (cost or 0.0),
+            self.requests + 1,
+        )
+
+
+class Standing:
+    """The state of one conversation, as last read from or written to the store.
+
+    Attributes:
+        chain: the chain's id.
+        session: the tip session.
+        view: the context as the next request would render it.
+        state: what the engine remembers of the chain.
+        budgets: the numbers in force; None while `impossible` says why there can be none.
+        size: the size of the next request for an empty composer.
+        regions: those of the plan if one compressed now, as last surveyed.
+        facts: what is known of the model.
+        totals: what all requests of the chain used.
+    """
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        engine: ContextEngine,
+        fallback: Callable[[], ContextCompressor],
+        meter: Meter,
+        settings: Settings,
+        off: OffLoop,
+        publish: Publish,
+        session: SessionRecord,
+        view: ContextView,
+        state: EngineState,
+        facts: ModelFacts,
+        totals: Totals,
+        embedded: bool,
+        trusts_usage: int | None,
+    ) -> None:
+        self.store, self.engine, self.meter, self.settings = store, engine, meter, settings
+        self.off, self.publish = off, publish
+        self.chain = view.chain
+        self.session, self.view, self.state, self.facts, self.totals = session, view, state, facts, totals
+        self.embedded, self._trusts_usage = embedded, trusts_usage
+        self.budgets: Budgets | None = None
+        self.impossible = ""
+        self.size = Size(0, "estimated")
+        self.regions: Regions | None = None
+        self._fallback = fallback
+
+    # -- the store -----------------------------------------------------------------------------------------------
+
+    async def reload(self) -> None:
+        """Read the tip anew. Where another process moved the chain on, say so and follow it."""
+        known = (self.session.id, self.view.generation, _last(self.view))
+        session, view, state = await self.off.stored(self._read)
+        self.session, self.view, self.state = session, view, state
+        if known != (session.id, view.generation, _last(view)):
+            self.publish(TipAdopted(session.id))
+        await self.refresh()
+
+    def _read(self) -> tuple[SessionRecord, ContextView, EngineState]:
+        view = self.store.view(self.chain, model=self.view.model)
+        return self.store.tip(self.chain), view, self.store.load_state(self.chain)
+
+    async def append(
+        self,
+        role: Role,
+        content: Sequence[Block],
+        origin: Origin,
+        *,
+        model: str | None = None,
+        request: str | None = None,
+    ) -> Message:
+        """Store a message at the tip, whatever that is by now, and take it into the view.
+
+        Raises:
+            StoreError: it could not be stored, or it would part calls from their results.
+        """
+        message, session = await self.off.stored(
+            self.store.append, self.chain, role=role, content=tuple(content), origin=origin, model=model, request=request
+        )
+        await self.took(message, session)
+        return message
+
+    async def took(self, message: Message, session: SessionRecord) -> None:
+        """Take a message that was stored in SESSION into the view, and publish it."""
+        last = self.view.last_message
+        follows = last is None or message.sequence == last.sequence + 1
+        if session.id == self.session.id and session.last_generation == self.view.generation and follows:
+            self.session = session
+            self.view = self.view.append(message)
+            self.publish(MessageStored(message))
+            await self.refresh()
+        else:
+            self.publish(MessageStored(message))
+            await self.reload()
+
+    async def keep(self, state: EngineState) -> None:
+        """Make STATE the engine's, and store it."""
+        if state == self.state:
+            return
+        self.state = state
+        await self.off.stored(self.store.save_state, self.chain, state)
+
+    def compressed(self, session: SessionRecord, change: Change, state: EngineState) -> None:
+        """A change was applied in the store: the view one generation on, in what is the tip now."""
+        self.session, self.state = session, state
+        self.view = replace(self.view.apply(change), session=session.id)
+
+    # -- measuring -----------------------------------------------------------------------------------------------
+
+    async def measured(self, view: ContextView, usage: Usage) -> None:
+        """Anchor the size on what the provider measured for the request that VIEW was rendered into."""
+        trusted = self._trusts_usage is None or view.generation <= self._trusts_usage
+        if usage.prompt <= 0 or not trusted:
+            return
+        await self.keep(await self.ask_engine(lambda engine: engine.update_from_response(self.state, view, usage)))
+        await self.refresh()
+
+    async def refresh(self) -> None:
+        """Work out floor, budgets and size anew, off the loop, and say that they changed."""
+        await self.off.thought(self._resize)
+        self.publish(ContextChanged())
+
+    def _resize(self) -> None:
+        view, state = self.view, self.state
+        floor = round(self.meter.scale(view, state) * self.meter.floor(view))
+        try:
+            self.budgets = budgets_in_force(self.settings, self.facts, state, floor, embedded=self.embedded)
+            self.impossible = ""
+        except ImpossibleBudget as refusal:
+            self.budgets, self.impossible = None, str(refusal)
+        self.size = self.meter.size(view, state)
+
+    async def survey(self) -> Regions | None:
+        """The regions of the plan if one compressed now; the last ones while a call is unanswered."""
+        if self.budgets is not None and not self.view.has_open_call:
+            view, state, budgets = self.view, self.state, self.budgets
+            plan = await self.ask_engine(lambda engine: engine.plan(view, state, budgets))
+            self.regions = plan.regions
+            self.publish(ContextChanged())
+        return self.regions
+
+    async def switch(self, facts: ModelFacts) -> None:
+        """Make the model of FACTS the one that the next request goes to: all budgets anew, nothing measured stays an anchor."""
+        changed, self.facts = facts.info.id != self.view.model, facts
+        if changed:
+            model = facts.info.id
+            self.session = await self.off.stored(self.store.set_model, self.chain, model)
+            self.view = replace(self.view, model=model)
+            await self.keep(await self.ask_engine(lambda engine: engine.update_model(self.state, model)))
+        await self.refresh()
+
+    # -- the engine ----------------------------------------------------------------------------------------------
+
+    async def ask_engine(self, question: Callable[[ContextEngine], T]) -> T:
+        """What the engine answers to a pure QUESTION, off the loop; the built-in one takes over where it fails."""
+        try:
+            return await self.off.thought(question, self.engine)
+        except Exception as problem:
+            if not self.take_over(f"it failed ({type(problem).__name__}: {problem})"):
+                raise
+            return await self.off.thought(question, self.engine)
+
+    def take_over(self, why: str) -> bool:
+        """Let the built-in engine take the place of another one, visibly; False where it is the built-in one already."""
+        if type(self.engine) is ContextCompressor:
+            return False
+        self.publish(
+            NoticeRaised(
+                f"The context engine {self.engine.name} is set aside: {why}. The built-in compressor has taken over for this "
+                "conversation; nothing was changed by the other.",
+                severity="warning",
+            )
+        )
+        self.engine = self._fallback()
+        return True
+
+
+def _last(view: ContextView) -> str:
+    last = view.last_message
+    return last.id if last else ""

@@ -1,0 +1,168 @@
+"""The summarising model: what a context engine writes summaries with, over any provider.
+
+Each call is a request of its own: recorded with its body before it is sent, streamed to whoever watches, without tools and
+with the least thinking that the model allows. Failures to reach the model are retried here, and rest the model rungs after.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from hermes_tui.chat.events import RetryScheduled, SummaryGrew, UsageReported
+from hermes_tui.chat.facts import ModelFacts
+from hermes_tui.chat.replies import CostOf, streamed
+from hermes_tui.chat.requests import Requests, posted
+from hermes_tui.chat.standing import Standing
+from hermes_tui.chat.thinking import SUMMARY_EXTRA, least_thinking
+from hermes_tui.context.engine import Summariser, SummariserFailed, SummaryPrompt
+from hermes_tui.context.messages import plain_text
+from hermes_tui.context.view import ContextView
+from hermes_tui.llm.provider import ModelRequest, ProviderError, ReplyEnded, StreamEvent, TextGrew
+
+if TYPE_CHECKING:
+    from hermes_tui.llm.choose import ChatProvider
+
+TIMEOUT: Final = 180.0
+"""Seconds for one call: peers report summaries of 10-78 s (compression.md, E)."""
+DELAYS: Final = (1.0, 4.0)
+"""Seconds before the two retries, unless the server names its own."""
+LONGEST_WAIT: Final = 30.0
+"""A server that asks for a longer pause is not waited for: the deterministic rung writes the summary."""
+REST_SECONDS: Final = 10 * 60.0
+"""How long the model rungs rest in a chain after the model could not be reached."""
+SHOW_SECONDS: Final = 0.05
+"""Between two events of a growing summary."""
+EMBEDDED_SOURCE: Final = 1_000
+"""Tokens of source that the embedded model is given, in one call (design, Providers)."""
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryModel:
+    """The model that summarises, and what is known of it.
+
+    Attributes:
+        provider: where it is.
+        facts: what is known of it.
+        embedded: it runs in this machine's child process, beside the conversation's own model.
+    """
+
+    provider: ChatProvider
+    facts: ModelFacts
+    embedded: bool = False
+
+    @property
+    def model(self) -> str:
+        """Its id."""
+        return self.facts.info.id
+
+
+class SummaryCalls:
+    """The calls that one compression makes to the summarising model.
+
+    Attributes:
+        cost: dollars that they cost, None while no price is known.
+        unreachable: the model could not be reached, retries included.
+    """
+
+    def __init__(
+        self, standing: Standing, requests: Requests, model: SummaryModel, view: ContextView, cost_of: CostOf
+    ) -> None:
+        self._at, self._requests, self._model, self._view = standing, requests, model, view
+        self._cost_of = cost_of
+        self._calls = 0
+        self.cost: float | None = None
+        self.unreachable = False
+
+    def summariser(self, notes: str) -> Summariser:
+        """What the engine is given; NOTES are the memory provider's."""
+        return Summariser(
+            model=self._model.model,
+            window=self._model.facts.window.value,
+            ask=self.ask,
+            source_cap=EMBEDDED_SOURCE if self._model.embedded else None,
+            calls=1 if self._model.embedded else 8,
+            notes=notes,
+        )
+
+    async def ask(self, prompt: SummaryPrompt) -> str:
+        """The model's answer to PROMPT.
+
+        Raises:
+            SummariserFailed: it could not be reached or took too long (transport), or it refused or cut the answer off.
+        """
+        self._calls += 1
+        for attempt in range(len(DELAYS) + 1):
+            try:
+                async with asyncio.timeout(TIMEOUT):
+                    return await self._once(prompt)
+            except TimeoutError:
+                self.unreachable = True
+                raise SummariserFailed(f"{self._model.model} did not finish the summary within {TIMEOUT:.0f} s.") from None
+            except ProviderError as problem:
+                pause = problem.retry_after if problem.retry_after is not None else DELAYS[min(attempt, len(DELAYS) - 1)]
+                if not problem.retryable:
+                    raise SummariserFailed(problem.sentence, transport=False) from problem
+                if attempt >= len(DELAYS) or pause > LONGEST_WAIT:
+                    self.unreachable = True
+                    raise SummariserFailed(problem.sentence) from problem
+                self._at.publish(RetryScheduled(f"Summary: {problem.sentence}", pause, attempt + 1))
+                await asyncio.sleep(pause)
+        raise AssertionError("the last attempt returns or raises")
+
+    async def _once(self, prompt: SummaryPrompt) -> str:
+        """One attempt: a request row with its body, then the stream."""
+        thinking = least_thinking(self._model.facts.info)
+        body: dict[str, Any] = {
+            "model": self._model.model,
+            "max_tokens": prompt.max_tokens + (SUMMARY_EXTRA if thinking.thinks else 0),
+            "system": prompt.system,
+            "messages": [{"role": "user", "content": prompt.text}],
+        }
+        if thinking.parameter is not None:
+            body["thinking"] = dict(thinking.parameter)
+        provider = self._model.provider
+        body = {**body, **provider.request_extras, **thinking.extras}
+        body = posted(body, breaks_control_tokens=provider.breaks_control_tokens)
+        row = await self._requests.record(self._view, "summary", self._model.model, {}, body, None)
+        try:
+            ended = await streamed(provider, ModelRequest(body), self._shown())
+        except ProviderError as problem:
+            await self._requests.finish(row, "failed", error=problem.sentence, estimate=prompt.tokens)
+            raise
+        except asyncio.CancelledError:
+            await self._requests.finish(row, "cancelled")
+            raise
+        await self._account(row, ended, prompt.tokens)
+        if ended.stop_reason == "max_tokens":
+            raise SummariserFailed(f"{self._model.model} was cut off before the summary's end.", transport=False)
+        return plain_text(ended.content)
+
+    def _shown(self) -> Callable[[StreamEvent], None]:
+        """A listener that publishes the text so far, a few times a second."""
+        loop = asyncio.get_running_loop()
+        parts: list[str] = []
+        due, call = 0.0, self._calls
+
+        def took(event: StreamEvent) -> None:
+            nonlocal due
+            if isinstance(event, TextGrew):
+                parts.append(event.text)
+                if loop.time() >= due:
+                    due = loop.time() + SHOW_SECONDS
+                    self._at.publish(SummaryGrew("".join(parts), call))
+            elif isinstance(event, ReplyEnded):
+                self._at.publish(SummaryGrew(plain_text(event.content), call))
+
+        return took
+
+    async def _account(self, row: str, ended: ReplyEnded, estimate: int) -> None:
+        at = self._at
+        cost = await at.off.stored(self._cost_of, ended.usage, self._model.model)
+        await self._requests.finish(row, "done", usage=ended.usage, cost=cost, estimate=estimate)
+        if cost is not None:
+            self.cost = (self.cost or 0.0) + cost
+        at.totals = at.totals.plus(ended.usage, cost)
+        at.publish(UsageReported(ended.usage, cost, "summary"))
