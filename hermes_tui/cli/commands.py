@@ -118,12 +118,13 @@ def run(arguments: Sequence[str]) -> int:
         Exception: whatever the subcommand raises.
     """
     try:
-        code = hermes_tui.main(list(arguments), prog_name="hermes-tui", standalone_mode=False)
+        with hermes_tui.make_context("hermes-tui", list(arguments)) as context:
+            hermes_tui.invoke(context)
+    except click.exceptions.Exit as leaving:
+        return leaving.exit_code
     except click.UsageError as problem:
         command = problem.ctx.command_path if problem.ctx else "hermes-tui"
         raise Refused(f"{problem.format_message().rstrip('.')}; see `{command} --help`.") from None
     except click.ClickException as problem:
         raise Refused(problem.format_message()) from None
-    except click.Abort:
-        raise KeyboardInterrupt from None
-    return code if isinstance(code, int) else 0
+    return 0

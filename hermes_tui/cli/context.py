@@ -26,12 +26,18 @@ def context(where: Places, session: str, sent: bool, as_json: bool) -> None:
         raise Refused("`hermes-tui context` prints JSON only; add --json.")
     with open_store(where.paths) as store:
         if store is None:
-            raise Refused(
-                f"There is no conversation {session!r}: {str(where.paths.data)!r} holds none yet."
-            )
+            raise Refused(f"There is no conversation {session!r}: {str(where.paths.data)!r} holds none yet.")
         chain = store.resolve(session).chain
         if sent:
             from hermes_tui.chat.requests import sent_bodies
 
             for number, purpose, digest, body in sent_bodies(store, chain):
                 write_json({"n": number, "purpose": purpose, "sha256": digest, "body": body})
+        else:
+            from hermes_tui.chat.next_request import next_body
+            from hermes_tui.config import load_settings
+            from hermes_tui.llm.choose import choose_provider
+            from hermes_tui.llm.tokenizer import load_counter
+
+            settings = load_settings(where.paths.config)
+            write_json(next_body(store, chain, settings, choose_provider(settings), load_counter()))

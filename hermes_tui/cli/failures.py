@@ -32,9 +32,11 @@ def sentence_of(problem: Exception, arguments: Sequence[str]) -> str:
     if isinstance(sentence, str):
         return sentence
     from hermes_tui.config import ConfigError
+    from hermes_tui.context.budgets import ImpossibleBudget
     from hermes_tui.context.registry import UnknownEngine
+    from hermes_tui.llm.choose import NoProvider
 
-    if isinstance(problem, ConfigError | UnknownEngine):
+    if isinstance(problem, ConfigError | ImpossibleBudget | UnknownEngine | NoProvider):
         return str(problem)
     if isinstance(problem, OSError) and problem.strerror:
         where = f"{os.fsdecode(problem.filename)!r}: " if isinstance(problem.filename, str | bytes) else ""
