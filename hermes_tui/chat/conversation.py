@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from hermes_tui.chat.calls import Calls
 from hermes_tui.chat.compressing import Compressing
@@ -25,15 +25,15 @@ from hermes_tui.chat.system_prompt import system_prompt
 from hermes_tui.chat.turn import Turn
 from hermes_tui.context.budgets import Budgets
 from hermes_tui.context.engine import EngineState, Plan
-from hermes_tui.context.messages import Block, Message, plain_text, text_block
+from hermes_tui.context.messages import Block, Message, Origin, Role, plain_text, text_block
 from hermes_tui.context.regions import Regions
 from hermes_tui.context.tokens import Meter, Size
-from hermes_tui.context.view import ContextView
+from hermes_tui.context.view import Change, ContextView
 from hermes_tui.llm.provider import ModelInfo
 from hermes_tui.store.errors import StoreError
 
 if TYPE_CHECKING:
-    from hermes_tui.store.records import SessionRecord
+    from hermes_tui.store.records import Relation, SessionRecord
 
 TITLE_LENGTH: Final = 80
 """Characters of a title made from the first message."""
@@ -52,7 +52,7 @@ class Conversation:
     def __init__(self, parts: Parts, standing: Standing, passes: Passes, requests: Requests) -> None:
         self.parts = parts
         self.queue: deque[tuple[Block, ...]] = deque()
-        self._at, self._requests = standing, requests
+        self._at, self._requests, self._passes = standing, requests, passes
         self._interrupt = Interrupt()
         self._lock = asyncio.Lock()
         self._sending = False
@@ -67,13 +67,16 @@ class Conversation:
     # -- coming and going ----------------------------------------------------------------------------------------
 
     @classmethod
-    async def start_new(cls, parts: Parts, *, title: str = "", system: str | None = None) -> Conversation:
+    async def start_new(
+        cls, parts: Parts, *, title: str = "", system: str | None = None, relation: Relation = "root"
+    ) -> Conversation:
         """A new chain. Its system prompt and tools are made now and stay the same bytes for all of it.
 
         Args:
             parts: what it is put together from.
             title: its title; "" takes the first line of the first message.
             system: its system prompt; None for ours.
+            relation: "import" for a recording that is played into the chain.
 
         Raises:
             UnknownEngine: the settings name a context engine that is not installed.
@@ -91,6 +94,7 @@ class Conversation:
                 system=prompt,
                 tools=(*tools, *engine.tool_schemas()),
                 parameters={},
+                relation=relation,
                 cwd=str(parts.directory) if parts.directory else None,
             )
             scales = await off.stored(parts.store.learned_scales)
@@ -260,6 +264,39 @@ class Conversation:
     async def survey(self) -> Regions | None:
         """The regions if one compressed now, worked out anew."""
         return await self._at.survey()
+
+    def next_body(self) -> dict[str, Any]:
+        """The body of the next request for an empty composer.
+
+        Raises:
+            ValueError: there are no budgets to take max_tokens from; the message says why.
+        """
+        return self.body_after(None)
+
+    def body_after(self, change: Change | None) -> dict[str, Any]:
+        """The body of the next request if CHANGE were made; None for as it is.
+
+        Raises:
+            ValueError: there are no budgets to take max_tokens from; the message says why.
+        """
+        view = self._at.view
+        return self._requests.parameters().body(view if change is None else view.apply(change))
+
+    async def draft(self, focus: str | None = None) -> Prepared:
+        """What compressing now would come to, its summary written; nothing is applied.
+
+        Raises:
+            ValueError: there are no budgets to plan by; the message says why.
+        """
+        return await self._passes.draft(focus)
+
+    async def record(self, said: Sequence[tuple[Role, Sequence[Block], Origin]]) -> None:
+        """Store messages of somebody else's conversation as they are, without turns: (role, content, origin) of each."""
+        at = self._at
+        for role, content, origin in said:
+            model = at.view.model if origin == "model" else None
+            await at.off.stored(at.store.append, at.chain, role=role, content=tuple(content), origin=origin, model=model)
+        await at.reload()
 
     # -- the model -----------------------------------------------------------------------------------------------
 

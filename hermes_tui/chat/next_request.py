@@ -1,4 +1,4 @@
-"""The body of a conversation's next request for an empty composer, from the store alone: nothing is asked or opened."""
+"""The next request of a chain that nobody has open: what would be sent for an empty composer, without asking any server."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from hermes_tui.chat.requests import Parameters, parameters_for
 from hermes_tui.context.engine import Count
 from hermes_tui.context.rendering import open_loop_edited
 from hermes_tui.context.tokens import Meter
-from hermes_tui.context.view import ContextView
 
 if TYPE_CHECKING:
     from hermes_tui.config import Settings
@@ -19,31 +18,22 @@ if TYPE_CHECKING:
 
 
 def next_body(store: Store, chain: str, settings: Settings, provider: ChatProvider, count: Count) -> dict[str, Any]:
-    """What would be posted in CHAIN next, before anything more is said.
+    """The body of the next request of CHAIN.
 
-    What a provider told of its model is remembered in the parameters of the requests to it; SETTINGS and PROVIDER are asked
-    only where none was sent yet.
+    It is sent as the last one to the same model was: reserved output, thinking and extras. A chain that was never sent, or
+    whose open tool loop was edited since, takes them from SETTINGS, PROVIDER and the price list.
 
     Raises:
-        ImpossibleBudget: the window leaves no room, with the numbers.
+        SessionNotFound: there is no such chain.
+        ImpossibleBudget: the window is too small for the chain's system prompt and tools.
     """
     view = store.view(chain)
-    parameters = _last_parameters(store, view)
-    if parameters is None:
-        facts = facts_of(view.model, settings, (), kind=provider.name, base_url=getattr(provider, "base_url", None))
-        state, meter = store.load_state(chain), Meter(count)
-        floor = round(meter.scale(view, state) * meter.floor(view))
-        budgets = budgets_in_force(settings, facts, state, floor, embedded=provider.name == "embedded")
-        parameters = parameters_for(view, budgets, settings, facts.info, provider)
-    return parameters.body(view)
-
-
-def _last_parameters(store: Store, view: ContextView) -> Parameters | None:
-    """The parameters of the newest turn's request to the same model in the same state of thinking, None without one."""
-    edited = open_loop_edited(view)
-    for record in reversed(store.requests(view.chain)):
-        if record.purpose == "turn" and record.model == view.model:
-            then = store.view(view.chain, generation=record.generation, last_message=record.last_message, model=record.model)
-            if open_loop_edited(then) == edited:
-                return Parameters.read(record.parameters)
-    return None
+    last = next((r for r in reversed(store.requests(chain)) if r.purpose == "turn" and r.model == view.model), None)
+    if last is not None and not open_loop_edited(view):
+        return Parameters.read(last.parameters).body(view)
+    base_url = getattr(provider, "base_url", None)
+    facts = facts_of(view.model, settings, (), kind=provider.name, base_url=base_url)
+    state, meter = store.load_state(chain), Meter(count)
+    floor = round(meter.scale(view, state) * meter.floor(view))
+    budgets = budgets_in_force(settings, facts, state, floor, embedded=provider.name == "embedded")
+    return parameters_for(view, budgets, settings, facts.info, provider).body(view)

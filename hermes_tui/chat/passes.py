@@ -73,6 +73,10 @@ class Passes:
         plan = await at.ask_engine(lambda engine: engine.plan(view, state, budgets, focus))
         return Planned(plan, (time.perf_counter() - started) * 1000)
 
+    async def draft(self, focus: str | None = None) -> Prepared:
+        """What compressing now would come to: planned and written, nothing applied."""
+        return await self.carry_out(await self.plan(focus))
+
     # -- carrying out --------------------------------------------------------------------------------------------
 
     async def carry_out(self, planned: Planned, *, by_code: bool = False, by_hand: bool = False) -> Prepared:

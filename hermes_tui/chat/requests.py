@@ -35,6 +35,7 @@ class Parameters:
     cache: bool = True
     betas: tuple[str, ...] = ()
     breaks_control_tokens: bool = False
+    calls: bool = True
 
     def stored(self) -> dict[str, Any]:
         """These parameters as JSON."""
@@ -45,6 +46,7 @@ class Parameters:
             "cache": self.cache,
             "betas": list(self.betas),
             "breaks_control_tokens": self.breaks_control_tokens,
+            "calls": self.calls,
         }
 
     @classmethod
@@ -57,6 +59,7 @@ class Parameters:
             cache=bool(stored.get("cache", True)),
             betas=tuple(stored.get("betas") or ()),
             breaks_control_tokens=bool(stored.get("breaks_control_tokens", False)),
+            calls=bool(stored.get("calls", True)),
         )
 
     def body(self, view: ContextView, renderer: int = RENDERER) -> dict[str, Any]:
@@ -69,15 +72,18 @@ class Parameters:
             cache=self.cache,
             renderer=renderer,
         )
-        return posted(body, breaks_control_tokens=self.breaks_control_tokens)
+        return posted(body, breaks_control_tokens=self.breaks_control_tokens, calls=self.calls)
 
 
-def posted(body: Mapping[str, Any], *, breaks_control_tokens: bool) -> dict[str, Any]:
-    """BODY as it is posted: streamed, and for a llama.cpp server with the model's control tokens broken in all text."""
+def posted(body: Mapping[str, Any], *, breaks_control_tokens: bool, calls: bool) -> dict[str, Any]:
+    """BODY as it is posted: streamed, and for a llama.cpp server with the model's control tokens broken in all text.
+
+    CALLS: the model knows calls and results; for one that does not, such a server is given them as text.
+    """
     if breaks_control_tokens:
         from hermes_tui.llm.llama_text import prepared_for_llama
 
-        body = prepared_for_llama(body)
+        body = prepared_for_llama(body, tools=calls)
     return {**body, "stream": True}
 
 
@@ -108,6 +114,7 @@ def parameters_for(
         cache=info.prompt_caching,
         betas=thinking.betas,
         breaks_control_tokens=provider.breaks_control_tokens,
+        calls=provider.tools,
     )
 
 

@@ -125,7 +125,7 @@ class SummaryCalls:
             body["thinking"] = dict(thinking.parameter)
         provider = self._model.provider
         body = {**body, **provider.request_extras, **thinking.extras}
-        body = posted(body, breaks_control_tokens=provider.breaks_control_tokens)
+        body = posted(body, breaks_control_tokens=provider.breaks_control_tokens, calls=provider.tools)
         row = await self._requests.record(self._view, "summary", self._model.model, {}, body, None)
         try:
             ended = await streamed(provider, ModelRequest(body), self._shown())

@@ -1,0 +1,228 @@
+"""Replay: a recorded conversation played through a conversation of our own; nothing in it is executed, nothing is sent.
+
+The same `Conversation`, engine and store as ever, with a provider and tools that answer from the recording. The recording's own
+user messages drive it; a user message where a reply is due ends the turn as a cancel does. Recorded usage measures what was
+sent then, so it anchors the size only until the first edit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hermes_tui.chat.conversation import Conversation
+from hermes_tui.chat.events import Compressed, Event, MessageStored, Publish, RequestStarted
+from hermes_tui.chat.parts import Parts
+from hermes_tui.context.budgets import ImpossibleBudget
+from hermes_tui.context.engine import Compression, Usage
+from hermes_tui.context.messages import Block
+from hermes_tui.llm.recorded import RecordedProvider, RecordedReply
+from hermes_tui.tools.recorded import RecordedTools
+from hermes_tui.transfer.transcripts import RecordedConversation, RecordedMessage
+
+if TYPE_CHECKING:
+    from hermes_tui.config import Settings
+    from hermes_tui.context.engine import Count
+    from hermes_tui.llm.choose import ChatProvider
+    from hermes_tui.store.store import Store
+
+ENDS: tuple[str, ...] = ("max_tokens", "refusal")
+"""Recorded stop reasons that mean something to a turn; others are told from the reply itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """What a replay came to: messages played, compressions applied, sessions at the end, and the largest request in tokens."""
+
+    messages: int
+    compressions: int
+    sessions: int
+    peak_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Probed:
+    """One context of a probe run.
+
+    Attributes:
+        cut: source messages it was made from.
+        compression: what was done; its change is None for a no-op.
+        plan_ms: milliseconds that planning took.
+        body: the request that would be sent next.
+    """
+
+    cut: int
+    compression: Compression
+    plan_ms: float
+    body: dict[str, Any]
+
+
+class Replay:
+    """One recorded conversation on its way through one of ours.
+
+    Args:
+        recorded: the recording.
+        store: where it is played into.
+        settings: the settings of the run (window, threshold, engine, who summarises).
+        count: counts the tokens of a text.
+        publish: hears every event of the conversation; `cut` is true to each.
+        summary_provider: who summarises, where the settings want a model.
+        summary_model: the model that does.
+        pace: awaited before each piece of a reply with the number of its characters; None plays as fast as it goes.
+
+    Attributes:
+        cut: source messages played so far.
+        conversation: ours; None until the run has begun.
+    """
+
+    def __init__(
+        self,
+        recorded: RecordedConversation,
+        *,
+        store: Store,
+        settings: Settings,
+        count: Count,
+        publish: Publish,
+        summary_provider: ChatProvider | None = None,
+        summary_model: str = "",
+        pace: Callable[[int], Awaitable[None]] | None = None,
+    ) -> None:
+        self.recorded, self._publish = recorded, publish
+        self.cut = 0
+        self.conversation: Conversation | None = None
+        self._stopped = False
+        self._peak = 0
+        self._compressions = 0
+        turns = tuple(turns_of(recorded.messages))
+        self._turns = turns
+        model = model_of(recorded)
+        settings = settings if summary_provider is not None else by_code(settings)
+        results = [b for m in recorded.messages if m.origin == "tool" for b in m.content if b.get("type") == "tool_result"]
+        self._parts = Parts(
+            store=store,
+            provider=RecordedProvider([r for turn in turns for r in turn.replies], pace, model),
+            settings=settings,
+            model=model,
+            count=count,
+            publish=self._heard,
+            tools=RecordedTools(results, recorded.tools),
+            summary_provider=summary_provider,
+            summary_model=summary_model,
+            foreground=True,
+            trusts_usage=0,
+        )
+
+    async def run(self) -> Replayed:
+        """Play the recording to its end, or until `stop`.
+
+        Raises:
+            UnknownEngine: the settings name a context engine that is not installed.
+            StoreError: the database refused.
+        """
+        conversation = self.conversation = await Conversation.start_new(
+            self._parts, title=self.recorded.title, system=self.recorded.system, relation="import"
+        )
+        try:
+            await self._record(conversation, before_turns(self.recorded.messages))
+            for turn in self._turns:
+                if self._stopped:
+                    break
+                await conversation.send(turn.asked)
+            sessions = conversation.session.ordinal
+        finally:
+            await conversation.close()
+        return Replayed(self.cut, self._compressions, sessions, self._peak)
+
+    async def probe(self, every: int) -> AsyncIterator[Probed]:
+        """In place of a run: at every EVERY messages, at the next place where no call is open, compress all messages so far
+        afresh, as if the threshold were reached; nothing is applied.
+
+        Raises:
+            UnknownEngine: the settings name a context engine that is not installed.
+            ImpossibleBudget: the window is too small for the recording's system prompt and tools.
+        """
+        conversation = self.conversation = await Conversation.start_new(
+            self._parts, title=self.recorded.title, system=self.recorded.system, relation="import"
+        )
+        messages = self.recorded.messages
+        try:
+            if conversation.budgets is None:
+                raise ImpossibleBudget(conversation.impossible)
+            for cut in probe_cuts(messages, every):
+                await self._record(conversation, messages[self.cut : cut])
+                made = await conversation.draft()
+                yield Probed(cut, made.compression, made.plan_ms, conversation.body_after(made.compression.change))
+        finally:
+            await conversation.close()
+
+    async def _record(self, conversation: Conversation, messages: Sequence[RecordedMessage]) -> None:
+        await conversation.record([(m.role, m.content, m.origin) for m in messages])
+        self.cut += len(messages)
+
+    def stop(self) -> None:
+        """Esc: end the run; what was played stays."""
+        self._stopped = True
+        if self.conversation is not None:
+            self.conversation.cancel()
+
+    def _heard(self, event: Event) -> None:
+        """Keep count, then pass EVENT on."""
+        if isinstance(event, MessageStored):
+            self.cut += 1
+        elif isinstance(event, RequestStarted):
+            self._peak = max(self._peak, event.tokens)
+        elif isinstance(event, Compressed):
+            self._compressions += 1
+        self._publish(event)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedTurn:
+    """A user message of a recording and the replies it got; the last one is a cancel where a reply was due and none came."""
+
+    asked: tuple[Block, ...]
+    replies: tuple[RecordedReply, ...]
+
+
+def before_turns(messages: Sequence[RecordedMessage]) -> tuple[RecordedMessage, ...]:
+    """What a recording holds before a person first says something."""
+    first = next((at for at, m in enumerate(messages) if m.origin == "user"), len(messages))
+    return tuple(messages[:first])
+
+
+def turns_of(messages: Sequence[RecordedMessage]) -> Iterator[RecordedTurn]:
+    """The turns of a recording, from its first user message on."""
+    rest = messages[len(before_turns(messages)) :]
+    starts = [at for at, m in enumerate(rest) if m.origin == "user"]
+    for start, end in zip(starts, [*starts[1:], len(rest)], strict=True):
+        turn = rest[start:end]
+        replies = [
+            RecordedReply(m.content, m.usage or Usage(), m.stop_reason if m.stop_reason in ENDS else "")
+            for m in turn
+            if m.origin == "model"
+        ]
+        if turn[-1].origin != "model":
+            replies.append(RecordedReply((), stop_reason="cancelled"))
+        yield RecordedTurn(turn[0].content, tuple(replies))
+
+
+def model_of(recorded: RecordedConversation) -> str:
+    """The model that a recording was made with, as its first reply says."""
+    return next((m.model for m in recorded.messages if m.model), "recorded")
+
+
+def by_code(settings: Settings) -> Settings:
+    """SETTINGS with summaries written without a model."""
+    return settings.model_copy(update={"summary": settings.summary.model_copy(update={"engine": "deterministic"})})
+
+
+def probe_cuts(messages: Sequence[RecordedMessage], every: int) -> Iterator[int]:
+    """After every EVERY messages the next place where no call waits for its results."""
+    due = every
+    for cut in range(1, len(messages) + 1):
+        last = messages[cut - 1]
+        open_call = last.origin == "model" and any(b.get("type") == "tool_use" for b in last.content)
+        if cut >= due and not open_call:
+            yield cut
+            due += every
