@@ -197,14 +197,18 @@ def turns_of(messages: Sequence[RecordedMessage]) -> Iterator[RecordedTurn]:
     starts = [at for at, m in enumerate(rest) if m.origin == "user"]
     for start, end in zip(starts, [*starts[1:], len(rest)], strict=True):
         turn = rest[start:end]
-        replies = [
-            RecordedReply(m.content, m.usage or Usage(), m.stop_reason if m.stop_reason in ENDS else "")
-            for m in turn
-            if m.origin == "model"
-        ]
+        said = [m for m in turn if m.origin == "model"]
+        replies = [RecordedReply(m.content, m.usage or Usage(), _stop_reason(m, last=m is said[-1])) for m in said]
         if turn[-1].origin != "model":
             replies.append(RecordedReply((), stop_reason="cancelled"))
         yield RecordedTurn(turn[0].content, tuple(replies))
+
+
+def _stop_reason(reply: RecordedMessage, *, last: bool) -> str:
+    """How a recorded reply ends: as recorded where it is the LAST of its turn; one that another follows never ends the turn."""
+    if last:
+        return reply.stop_reason if reply.stop_reason in ENDS else ""
+    return "" if any(b.get("type") == "tool_use" for b in reply.content) else "pause_turn"
 
 
 def model_of(recorded: RecordedConversation) -> str:
