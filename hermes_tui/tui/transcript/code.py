@@ -55,6 +55,17 @@ def _lexer(language: str) -> Lexer | None:
         return None
 
 
+COMMON = ("python", "bash", "json", "javascript", "typescript", "html", "css", "sql", "yaml", "toml", "diff", "rust", "go", "c")
+"""Languages whose lexers are loaded beforehand; Pygments takes 10 to 200 ms for each at its first use."""
+
+
+def warm_up_code() -> None:
+    """Load the lexers of the common languages; for a thread."""
+    for language in COMMON:
+        if (lexer := _lexer(language)) is not None:
+            list(lexer.get_tokens("x = 1"))
+
+
 def highlight(code: str, language: str) -> list[list[Span]]:
     """The lines of ``code`` as spans; plain where the language is unknown or the code is very long."""
     lexer = _lexer(language.lower()) if language and len(code) <= HIGHLIGHT_LIMIT else None

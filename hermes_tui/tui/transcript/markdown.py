@@ -34,6 +34,11 @@ def _parser() -> MarkdownIt:
     return parser
 
 
+def warm_up_markdown() -> None:
+    """Load what the first reply would wait for; for a thread."""
+    _parser().parse("*warm* `up`, https://example.org")
+
+
 def lay_out_markdown(source: str, page: Page, style: str = "reply", *, label: bool = True) -> list[Row]:
     """Rows of a Markdown text, in ``style`` where it says nothing else; ``label`` False leaves out the languages of fences."""
     source = clean(source)

@@ -15,6 +15,9 @@ from typing import NamedTuple
 LIVE_LIMIT = 1500
 """Characters of live text beyond which it is cut provisionally; about 3 ms to lay out."""
 
+FENCE_LIMIT = 600
+"""The same inside a fence, where colouring makes a character dearer."""
+
 _FENCE = re.compile(r" *(`{3,}|~{3,})([^`]*)$")
 _ITEM = re.compile(r" {0,1}(?:[-*+]|\d{1,9}[.)])(?: |$)")
 _NOT_PROSE = re.compile(r"(?: {4}|\t| {0,3}(?:#|>|\||[-*+] |\d{1,9}[.)] |`{3}|~{3}|[-=_*]{3,} *$))")
@@ -76,10 +79,10 @@ class Growing:
         scan = _scan(self._opener, self._live, self._join)
         if scan.blank:
             return scan.blank, Join.APART, ""
-        if len(self._live) <= LIVE_LIMIT:
+        if scan.fence and scan.line and len(self._live) > FENCE_LIMIT:
+            return scan.line, Join.UNDER, scan.fence
+        if len(self._live) <= LIVE_LIMIT or scan.fence:
             return None
-        if scan.fence:
-            return (scan.line, Join.UNDER, scan.fence) if scan.line else None
         if scan.item:
             return scan.item, Join.UNDER, ""
         if scan.prose:
