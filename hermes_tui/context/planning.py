@@ -193,7 +193,7 @@ class Planner:
         return min(self.budgets.summary_cap, round(self.scale * (told + before)) // 2)
 
     def _run_pruned(self, spans: tuple[Span, ...], cut: Cut) -> tuple[Cut, tuple[Prune, ...]] | None:
-        """Inside an open tool loop: the cut whose tail is the whole turn with its older groups pruned, if that fits the bound."""
+        """Inside an open tool loop: the cut whose tail is the whole turn, its older groups pruned, if that fits the bound."""
         anchor = cut.anchor
         if anchor is None or not self._in_loop or not any(cut.head <= i < anchor for i in cut.middle):
             return None
