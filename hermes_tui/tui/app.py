@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable
-from functools import partial
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual import on
 from textual.app import App
@@ -14,10 +14,10 @@ from textual.command import Provider
 from textual.screen import Screen
 from textual.worker import Worker, WorkerState
 
+from hermes_tui.appearance import Appearance, read_appearance
 from hermes_tui.paths import Paths, built_in_theme_folders
 from hermes_tui.tui import glyphs
-from hermes_tui.tui.appearance import Appearance, read_appearance
-from hermes_tui.tui.clean import clean, clean_line
+from hermes_tui.tui.clean import clean
 from hermes_tui.tui.commands import COMMANDS as COMMAND_TABLE
 from hermes_tui.tui.commands import Command, typed_command
 from hermes_tui.tui.desk import Desk
@@ -26,7 +26,10 @@ from hermes_tui.tui.screens.chat import ChatScreen
 from hermes_tui.tui.themes import DEFAULT, FALLBACK_VARIABLES, ThemeFile, ThemeUnusable, find_theme
 from hermes_tui.tui.widgets.composer import Composer
 
-QUIT_GRACE = 0.6
+if TYPE_CHECKING:
+    from hermes_tui.store.records import SessionRecord
+
+QUIT_GRACE = 0.8
 """Seconds that leaving may take before what still runs is left behind; the whole of it has to stay under one second."""
 
 
@@ -75,7 +78,7 @@ class HermesApp(Steadfast, App[None]):
         glyphs.choose(self.appearance.ascii)
         if not self.appearance.animations:
             self.animation_level = "none"
-        self.desk = Desk(self, resume=resume, continue_last=continue_last, replay=replay)
+        self.desk = Desk(self, resume=resume, continue_last=continue_last)
         self.chat = ChatScreen()
         self._early_theme()
 
@@ -129,10 +132,8 @@ class HermesApp(Steadfast, App[None]):
         if self._leaving:
             return
         self._leaving = True
-        try:
+        with contextlib.suppress(Exception):  # leaving never fails; what could not be closed is recovered at the next start
             await asyncio.wait_for(self.desk.close(), QUIT_GRACE)
-        except Exception:  # leaving never fails; what could not be closed is recovered at the next start
-            pass
         self.workers.cancel_all()
         self.exit()
 
@@ -157,7 +158,8 @@ class HermesApp(Steadfast, App[None]):
         from hermes_tui.tui.clipboard import copy
 
         self._clipboard = text
-        self.notify(copy(self, text), markup=False, timeout=3)
+        copied = copy(cast("App[object]", self), text)
+        self.notify(copied.sentence, severity="information" if copied.route != "none" else "warning", markup=False, timeout=3)
 
     # -- keys and commands ---------------------------------------------------------------------------------------------
 
@@ -183,20 +185,30 @@ class HermesApp(Steadfast, App[None]):
         """F1: open the help, or close it."""
         from hermes_tui.tui.screens.help import HelpScreen
 
-        self._toggle_screen(HelpScreen)
-
-    def action_lineage(self) -> None:
-        """F3: open the lineage, or close it."""
-        from hermes_tui.tui.screens.lineage import LineageScreen
-
-        self._toggle_screen(LineageScreen)
-
-    def _toggle_screen(self, kind: type[Screen[Any]]) -> None:
-        """Open a screen of KIND, or close it where it is the one in front."""
-        if isinstance(self.screen, kind):
+        if isinstance(self.screen, HelpScreen):
             self.screen.dismiss(None)
         elif not self.screen.is_modal:
-            self.push_screen(kind())
+            self.push_screen(HelpScreen())
+
+    def action_lineage(self) -> None:
+        """F3: open the lineage, or close it; from a session of the past, back to it."""
+        from hermes_tui.tui.screens.lineage import LineageScreen
+
+        if isinstance(self.screen, LineageScreen):
+            self.show_chat()
+        elif not self.screen.is_modal:
+            self.show_chat()
+            self.push_screen(LineageScreen())
+
+    def show_chat(self) -> None:
+        """Back to the conversation that goes on, whatever lies over it."""
+        while self.screen is not self.chat and len(self.screen_stack) > 1:
+            self.pop_screen()
+
+    def open_from_lineage(self, session: SessionRecord) -> None:
+        """Open SESSION over the conversation, or the conversation it is the tip of."""
+        self.show_chat()
+        self.run_worker(self.desk.open_session(session), group="store", exit_on_error=False)
 
     @on(Composer.Sent)
     def _sent(self, event: Composer.Sent) -> None:
@@ -250,7 +262,7 @@ class HermesApp(Steadfast, App[None]):
         except ThemeUnusable as problem:
             self.desk.tell(str(problem), "warning")
         else:
-            self.desk.remember("appearance", "theme", clean_line(name))
+            self.desk.remember("appearance.theme", name)
 
 
 COMMAND_NAMES = tuple(command.name for command in COMMAND_TABLE)
@@ -270,6 +282,3 @@ def run_app(
     app = HermesApp(find_paths(data_dir, config), resume=resume, continue_last=continue_last, replay=replay)
     app.run()
     return app.return_code or 0
-
-
-_ = partial

@@ -1,8 +1,9 @@
-"""What nobody foresaw: an error becomes one sentence on the screen and a full entry in the log, and the app goes on."""
+"""What goes wrong, in words: foreseen problems have their sentence, others get one, and the app goes on."""
 
 from __future__ import annotations
 
 import logging
+import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,11 +18,31 @@ else:
 log = logging.getLogger(__name__)
 
 
-def told(error: Exception, log_file: Path) -> str:
-    """ERROR as a sentence for the screen; all of it goes to the log."""
-    log.error("unexpected error", exc_info=error)
-    kind = type(error).__name__
-    return f"Something went wrong here ({kind}). Nothing that was said is lost. The details are in {log_file}."
+def told(error: BaseException, log_file: Path) -> str:
+    """An ERROR that nobody foresaw as a sentence for the screen; where it was raised goes to the log.
+
+    Its message does not: it may quote what was said.
+    """
+    log.error("%s raised\n%s", type(error).__name__, "".join(traceback.format_tb(error.__traceback__)))
+    return f"Something went wrong here ({type(error).__name__}). What was said is kept. Where it happened stands in {log_file}."
+
+
+def foreseen(error: BaseException) -> str | None:
+    """The sentence of a problem that was foreseen, None for any other."""
+    sentence = getattr(error, "sentence", None)
+    if isinstance(sentence, str):
+        return sentence
+    from hermes_tui.config import ConfigError
+    from hermes_tui.context.budgets import ImpossibleBudget
+    from hermes_tui.context.registry import UnknownEngine
+    from hermes_tui.llm.choose import NoProvider
+    from hermes_tui.llm.keys import KeyNotSaved
+
+    if isinstance(error, ConfigError | ImpossibleBudget | UnknownEngine | NoProvider | KeyNotSaved):
+        return str(error)
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror}."
+    return None
 
 
 class Steadfast(_Pump):

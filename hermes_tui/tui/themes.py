@@ -16,9 +16,10 @@ from typing import Any, Final
 from textual.color import Color, ColorParseError
 from textual.theme import Theme
 
+from hermes_tui.appearance import DEFAULT_THEME
 from hermes_tui.tui.clean import clean
 
-DEFAULT: Final = "hermes-dark"
+DEFAULT: Final = DEFAULT_THEME
 """The theme of a fresh machine."""
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 

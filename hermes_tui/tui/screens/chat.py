@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -10,16 +10,21 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
 
-from hermes_tui.tui.commands import completions
+from hermes_tui.tui.commands import Command, completions
 from hermes_tui.tui.failures import Steadfast
-from hermes_tui.tui.readings import ContextReading
+from hermes_tui.tui.readings import ContextReading, EntryRow
 from hermes_tui.tui.transcript import Transcript
+from hermes_tui.tui.transcript.messages import DividerChosen, EarlierWanted, FollowChanged, LinkChosen
 from hermes_tui.tui.widgets.activity import ActivityLine
 from hermes_tui.tui.widgets.completion import CompletionList
 from hermes_tui.tui.widgets.composer import Composer
+from hermes_tui.tui.widgets.entries import EntryList
 from hermes_tui.tui.widgets.heading import Heading
 from hermes_tui.tui.widgets.inspector import Inspector
 from hermes_tui.tui.widgets.status import StatusLine
+
+if TYPE_CHECKING:
+    from hermes_tui.tui.app import HermesApp
 
 BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
 """Under 100 columns the inspector folds away."""
@@ -31,12 +36,14 @@ class ChatScreen(Steadfast, Screen[None]):
     """The conversation that goes on."""
 
     AUTO_FOCUS = "#composer"
+    app: HermesApp
     HORIZONTAL_BREAKPOINTS = BREAKPOINTS
     VERTICAL_BREAKPOINTS = ROW_BREAKPOINTS
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+up,alt+up", "scroll_transcript(-3)", "scroll up", show=False),
         Binding("ctrl+down,alt+down", "scroll_transcript(3)", "scroll down", show=False),
+        Binding("ctrl+end", "scroll_to_end", "to the end", show=False, priority=True),
         Binding("pageup", "page_transcript(-1)", "page up", show=False, priority=True),
         Binding("pagedown", "page_transcript(1)", "page down", show=False, priority=True),
     ]
@@ -88,6 +95,50 @@ class ChatScreen(Steadfast, Screen[None]):
         """Draw READING in the inspector."""
         self.query_one(Inspector).show(reading)
 
+    def show_writing(self, text: str) -> None:
+        """Draw the summary as far as it is written; "" when none is being written."""
+        self.query_one(Inspector).show_writing(text)
+
+    # -- what the parts ask for ----------------------------------------------------------------------------------------
+
+    @on(EarlierWanted)
+    def _earlier(self) -> None:
+        """Older messages come from the store."""
+        self.app.run_worker(self.app.desk.earlier(), group="store", exit_on_error=False)
+
+    @on(FollowChanged)
+    def _followed(self, event: FollowChanged) -> None:
+        """While the view is scrolled up, say that there is more below."""
+        self.activity.change(above=not event.following)
+
+    @on(DividerChosen)
+    def _divider(self) -> None:
+        """A divider opens the lineage: there is what it stands for."""
+        self.app.action_lineage()
+
+    @on(LinkChosen)
+    def _link(self, event: LinkChosen) -> None:
+        """A link is a model's word: it is copied, never opened."""
+        self.app.copy_to_clipboard(event.url)
+
+    @on(EntryList.Opened)
+    def _original(self, event: EntryList.Opened) -> None:
+        """Show what an entry stands for."""
+        self.run_worker(self._show_original(event.row), group="store", exit_on_error=False)
+
+    async def _show_original(self, row: EntryRow) -> None:
+        from hermes_tui.tui.screens.original import OriginalScreen
+
+        title, text, note = await self.app.desk.original(row)
+        if title:
+            self.app.push_screen(OriginalScreen(title, text, note))
+
+    def begin_command(self, command: Command) -> None:
+        """Put COMMAND into the composer, to be finished there."""
+        self.composer.text = f"/{command.name} "
+        self.composer.move_cursor(self.composer.document.end)
+        self.composer.focus()
+
     # -- the inspector -------------------------------------------------------------------------------------------------
 
     def action_inspector(self) -> None:
@@ -135,6 +186,10 @@ class ChatScreen(Steadfast, Screen[None]):
     def action_scroll_transcript(self, rows: int) -> None:
         """Scroll the transcript by ROWS."""
         self.transcript.scroll_relative(y=rows, animate=False)
+
+    def action_scroll_to_end(self) -> None:
+        """Go to the end of the conversation and follow it."""
+        self.transcript.scroll_to_end()
 
     def action_page_transcript(self, pages: int) -> None:
         """Scroll the transcript by PAGES."""

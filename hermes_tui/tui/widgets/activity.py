@@ -28,6 +28,7 @@ class Activity:
         compressing_since: a compression runs since then; ``background`` tells whether anybody waits for it.
         prepared: a summary is ready and waits for a boundary.
         waiting: messages typed ahead.
+        above: the transcript is scrolled up: there is more below.
         problem: why nothing can be sent, "" when it can.
     """
 
@@ -41,6 +42,7 @@ class Activity:
     background: bool = False
     prepared: bool = False
     waiting: int = 0
+    above: bool = False
     problem: str = ""
 
     @property
@@ -69,6 +71,8 @@ def activity_parts(activity: Activity, now: float) -> list[tuple[str, str]]:
         parts.append(("summary ready, used at the next turn", "$region-summary"))
     if activity.waiting:
         parts.append((f"{counted(activity.waiting, 'message')} waiting", "$accent"))
+    if activity.above:
+        parts.append((f"{glyphs().down} more below, ctrl+end", "$muted"))
     if activity.turn_since is not None or (activity.compressing_since is not None and not activity.background):
         parts.append(("esc stops", "$muted"))
     return parts

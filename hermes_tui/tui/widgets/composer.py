@@ -37,7 +37,8 @@ class _AltEnter(enum.Enum):
     KEY = "alt+enter"
 
 
-ANSI_SEQUENCES_KEYS.setdefault("\x1b\r", (_AltEnter.KEY,))  # type: ignore[arg-type]  # else it would arrive as plain Enter
+if isinstance(ANSI_SEQUENCES_KEYS, dict):
+    ANSI_SEQUENCES_KEYS.setdefault("\x1b\r", (_AltEnter.KEY,))  # else it would arrive as plain Enter
 
 
 class PromptHistory:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -46,6 +48,12 @@ class Inspector(Vertical):
         self.query_one(EntryList).show(reading.entries)
         self.query_one(SummaryPanel).show(reading.summary)
         self.query_one(RequestSpark).show(reading.requests)
+
+    def show_writing(self, text: str) -> None:
+        """Draw the summary as far as it is written; "" when none is being written."""
+        if self.is_mounted:
+            panel = self.query_one(SummaryPanel)
+            panel.show(replace(panel.reading, writing=text))
 
     @on(EntryList.Pointed)
     def _tell_why(self, event: EntryList.Pointed) -> None:

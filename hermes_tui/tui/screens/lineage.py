@@ -1,0 +1,229 @@
+"""The lineage: every chain and its sessions, how each ended, and what it came to."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from rich.text import Text
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import Screen
+from textual.widgets import Input, Static, Tree
+from textual.widgets.tree import TreeNode
+
+from hermes_tui.tui.clean import clean_line
+from hermes_tui.tui.failures import Steadfast
+from hermes_tui.tui.glyphs import glyphs
+from hermes_tui.tui.numbers import counted, short
+from hermes_tui.tui.projection import divider_text, when
+from hermes_tui.tui.screens.chat import BREAKPOINTS
+from hermes_tui.tui.surveys import summary_reading
+from hermes_tui.tui.widgets.summary import summary_content
+
+if TYPE_CHECKING:
+    from hermes_tui.store.records import ChainRecord, SessionRecord
+    from hermes_tui.tui.app import HermesApp
+
+KEYS = "enter open · / filter · arrows walk and unfold · F3 or esc closes"
+SHOWN_CHAINS = 500
+"""Chains in the tree at a time; the filter finds the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What a node of the tree stands for: a chain, or a session of one."""
+
+    chain: str
+    session: SessionRecord
+
+
+def chain_label(chain: ChainRecord) -> Text:
+    """A chain in one line: title, sessions, messages."""
+    sign = f"{glyphs().imported} imported: " if chain.sessions[0].relation == "import" else ""
+    title = clean_line(chain.tip.title) or "untitled"
+    label = Text(f"{sign}{title}", style="bold")
+    label.append(
+        f"   {counted(len(chain.sessions), 'session')} {glyphs().dot} {counted(chain.messages, 'message')}",
+        style="not bold dim",
+    )
+    return label
+
+
+def session_label(session: SessionRecord, shown: bool, now: float) -> Text:
+    """A session in one line: when it began, how it ended, sizes before and after."""
+    table = glyphs()
+    label = Text(f"{session.ordinal:>2}  {when(session.created, now):<12} ")
+    if session.is_live:
+        label.append("live", style="bold")
+    elif session.tokens_before is not None and session.tokens_after is not None:
+        label.append(f"{table.times} {short(session.tokens_before)} {table.arrow} {short(session.tokens_after)}", style="dim")
+    else:
+        label.append(clean_line(str(session.end_reason)), style="dim")
+    if shown:
+        label.append(f"   {table.shown} shown", style="bold")
+    return label
+
+
+class LineageScreen(Steadfast, Screen[None]):
+    """CHAINS on the left; on the right the summary that the session under the cursor came to."""
+
+    CSS_PATH = "lineage.tcss"
+    AUTO_FOCUS = "#chains-tree"
+    HORIZONTAL_BREAKPOINTS = BREAKPOINTS
+    app: HermesApp
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "close", "close", show=False),
+        Binding("slash", "filter", "filter", show=False),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._chains: tuple[ChainRecord, ...] = ()
+        self._shown = ""
+
+    def compose(self) -> ComposeResult:
+        """Tree and filter; summary; keys."""
+        with Horizontal(id="lineage"):
+            with Vertical(id="chains"):
+                with Horizontal(id="chains-heading"):
+                    yield Static("CHAINS", id="chains-title", markup=False)
+                    yield Input(placeholder="filter …", id="chains-filter")
+                tree: Tree[Place] = Tree("chains", id="chains-tree")
+                tree.show_root = False
+                tree.guide_depth = 2
+                yield tree
+            with Vertical(id="told"):
+                yield Static(id="told-heading", markup=False)
+                with VerticalScroll(id="told-body"):
+                    yield Static(id="told-text", markup=False)
+        yield Static(KEYS, id="lineage-keys", markup=False)
+
+    def on_mount(self) -> None:
+        """Read the chains."""
+        self.app.run_worker(self._load(), group="store", exit_on_error=False)
+
+    async def _load(self) -> None:
+        try:
+            self._chains = await self.app.desk.read(lambda store: store.chains())
+        except LookupError:
+            self._say_empty("Things are still being loaded. F3 closes this; open it again in a moment.")
+            return
+        conversation = self.app.desk.conversation
+        self._shown = conversation.session.id if conversation is not None else ""
+        self._fill("")
+        if not self._chains:
+            self._say_empty("No conversation yet. F3 closes this; write a message, and it will stand here.")
+
+    def _say_empty(self, text: str) -> None:
+        self.query_one("#told-heading", Static).update(Content(text))
+
+    # -- the tree ------------------------------------------------------------------------------------------------------
+
+    def _fill(self, wanted: str) -> None:
+        """The chains whose title holds WANTED, the newest first; the one that lies open is unfolded."""
+        tree = self.query_one("#chains-tree", Tree)
+        tree.clear()
+        now = time.time()
+        forks: dict[str, list[ChainRecord]] = {}
+        for chain in self._chains:
+            first = chain.sessions[0]
+            if first.relation == "fork" and first.parent:
+                forks.setdefault(first.parent, []).append(chain)
+        nested = {chain.id for group in forks.values() for chain in group}
+        wanted = wanted.strip().lower()
+        matching = [c for c in self._chains if wanted in c.tip.title.lower()] if wanted else list(self._chains)
+        cursor: TreeNode[Place] | None = None
+        for chain in matching[:SHOWN_CHAINS]:
+            if chain.id in nested and not wanted:
+                continue
+            found = self._add(tree.root, chain, forks, now)
+            cursor = found or cursor
+        if cursor is not None:
+            chosen = cursor
+            self.call_after_refresh(lambda: tree.move_cursor(chosen))
+
+    def _add(
+        self, parent: TreeNode[Place], chain: ChainRecord, forks: dict[str, list[ChainRecord]], now: float, fork: bool = False
+    ) -> TreeNode[Place] | None:
+        """CHAIN with its sessions, and the chains that were forked off each; returns the node of the session that is shown."""
+        shown = any(s.id == self._shown for s in chain.sessions)
+        label = Text.assemble("fork: ", chain_label(chain)) if fork else chain_label(chain)
+        node = parent.add(label, Place(chain.id, chain.tip), expand=shown)
+        cursor: TreeNode[Place] | None = None
+        for session in chain.sessions:
+            text = session_label(session, session.id == self._shown, now)
+            branches = forks.get(session.id, [])
+            place = Place(chain.id, session)
+            leaf = node.add(text, place, expand=True) if branches else node.add_leaf(text, place)
+            if session.id == self._shown:
+                cursor = leaf
+            for branch in branches:
+                cursor = self._add(leaf, branch, forks, now, fork=True) or cursor
+        return cursor
+
+    @on(Input.Changed, "#chains-filter")
+    def _filter(self, event: Input.Changed) -> None:
+        """Fill the tree anew as one types."""
+        self._fill(event.value)
+
+    @on(Input.Submitted, "#chains-filter")
+    def _filtered(self) -> None:
+        """Go on in the tree."""
+        self.query_one("#chains-tree").focus()
+
+    def action_filter(self) -> None:
+        """Write in the filter."""
+        self.query_one("#chains-filter").focus()
+
+    # -- what it came to -----------------------------------------------------------------------------------------------
+
+    @on(Tree.NodeHighlighted)
+    def _highlighted(self, event: Tree.NodeHighlighted[Place]) -> None:
+        """Show what the session under the cursor came to."""
+        place = event.node.data
+        if place is not None:
+            self.run_worker(self._tell(place), group="told", exclusive=True, exit_on_error=False)
+
+    async def _tell(self, place: Place) -> None:
+        from hermes_tui.tui.past import session_end
+
+        session = place.session
+        end = await self.app.desk.read(lambda store: session_end(store, session))
+        sessions = next((len(c.sessions) for c in self._chains if c.id == place.chain), session.ordinal)
+        ended = "live" if session.is_live else f"ended by {clean_line(str(session.end_reason))}"
+        lines: list[Any] = [(f"session {session.ordinal} of {sessions} · {ended}", "bold $foreground")]
+        if end.edit is not None:
+            edit = end.edit
+            text = divider_text(edit.kind or "", edit.tokens_before, edit.tokens_after, edit.counts, edit.fidelity)
+            lines.append(("\n" + clean_line(text.removeprefix("compressed ")), "$region-summary"))
+        lines.append((f"\n{clean_line(session.model)} · {session.id[-6:]}", "$muted"))
+        self.query_one("#told-heading", Static).update(Content.assemble(*lines))
+        reading = summary_reading(end.summary, end.edits)
+        text_there = summary_content(reading) if reading.version else Content.styled("Nothing was summarised in it.", "$muted")
+        self.query_one("#told-text", Static).update(text_there)
+        self.query_one("#told-body").scroll_home(animate=False)
+
+    # -- ways out ------------------------------------------------------------------------------------------------------
+
+    @on(Tree.NodeSelected)
+    def _open(self, event: Tree.NodeSelected[Place]) -> None:
+        """Open what was chosen: a chain's node opens its tip, a session's node that session."""
+        place = event.node.data
+        if place is not None:
+            event.stop()
+            self.app.open_from_lineage(place.session)
+
+    def action_close(self) -> None:
+        """Leave the filter, or the lineage."""
+        box = self.query_one("#chains-filter", Input)
+        if box.has_focus or box.value:
+            box.value = ""
+            self.query_one("#chains-tree").focus()
+        else:
+            self.app.show_chat()
