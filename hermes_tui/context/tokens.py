@@ -26,10 +26,13 @@ IMAGE_TOKENS: Final = 1_500
 PAGE_TOKENS: Final = 2_000
 """A page of a document, by its base64 size at about 60 kB a page."""
 
-LEARNING_RATE: Final = 0.2
-"""Weight of a new reading in the learned scale (Gemini's calibration; replay error p95 0.23-0.76 %)."""
+EVIDENCE: Final = 2_000
+"""Estimated tokens: a reading over so many counts as much as all that was known of the scale before it."""
+LEAST_EVIDENCE: Final = 100
+"""Estimated tokens: over less, a reading says more about frames than about the scale."""
 LEAST_SCALE: Final = 0.4
 MOST_SCALE: Final = 3.0
+"""Between these lies every tokenizer measured against ours (compression.md, D: 0.9-1.8); beyond them it is no reading."""
 
 SizeKind = Literal["measured", "estimated", "stale"]
 
@@ -131,15 +134,18 @@ class Meter:
         return Size(tokens, "measured" if estimate == anchor.estimate else "estimated")
 
     def measured(self, state: EngineState, view: ContextView, usage: Usage) -> EngineState:
-        """STATE after the provider measured the request that VIEW was rendered into."""
+        """STATE after the provider measured the request that VIEW was rendered into.
+
+        The scale is learned from what was added between two measurements: what a server puts around a conversation (a system
+        prompt or tools that we do not see) is in both, and so falls out.
+        """
         if usage.prompt <= 0:
             return state
-        estimate = self.estimate(view)
-        reading = min(MOST_SCALE, max(LEAST_SCALE, usage.prompt / max(1, estimate)))
-        known = state.scales.get(view.model)
-        scale = reading if known is None else known + LEARNING_RATE * (reading - known)
-        return replace(
-            state,
-            anchor=Anchor(usage.prompt, estimate, view.generation),
-            scales={**state.scales, view.model: scale},
-        )
+        estimate, known, anchor = self.estimate(view), self.scale(view, state), state.anchor
+        scales = dict(state.scales)
+        grown = estimate - anchor.estimate if anchor else 0
+        if anchor is not None and abs(grown) >= LEAST_EVIDENCE:
+            reading = min(MOST_SCALE, max(LEAST_SCALE, (usage.prompt - anchor.tokens) / grown))
+            weight = abs(grown) / (abs(grown) + EVIDENCE)
+            scales[view.model] = known + weight * (reading - known)
+        return replace(state, anchor=Anchor(usage.prompt, estimate, view.generation), scales=scales)
