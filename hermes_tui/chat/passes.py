@@ -13,7 +13,7 @@ from hermes_tui.chat.prepared import GAIN, Prepared
 from hermes_tui.chat.replies import CostOf
 from hermes_tui.chat.requests import Requests
 from hermes_tui.chat.standing import Standing
-from hermes_tui.chat.summariser import REST_SECONDS, SummaryCalls, SummaryModel
+from hermes_tui.chat.summariser import REST_SECONDS, SummaryCalls, SummaryModel, on_this_loop
 from hermes_tui.context.check import violations
 from hermes_tui.context.engine import Plan, Refusal, Summariser, Trigger
 from hermes_tui.context.view import ContextView
@@ -88,9 +88,10 @@ class Passes:
             notes = await self._notes(plan)
             if self.model is not None and self.asks_model and not by_code:
                 calls = SummaryCalls(at, self._requests, self.model, plan.view or at.view, self._cost_of)
-                summariser = calls.summariser(notes)
+                summariser = on_this_loop(calls.summariser(notes))
         try:
-            made = await at.engine.compress(plan, summariser)
+            engine = at.engine
+            made = await at.off.beside(lambda: engine.compress(plan, summariser))
         except Exception as problem:
             if not at.take_over(f"it failed at compressing ({type(problem).__name__}: {problem})"):
                 raise
@@ -131,12 +132,12 @@ class Passes:
             if at.take_over(f"its result was not valid ({problems[0]})"):
                 return "moved"
             return await self.refused(Refusal("summary_refused", sentence, counts=True), trigger)
-        before = at.size.tokens
-        after = await at.off.thought(self._size, view.apply(change))
-        if after > GAIN * before:
-            reason = f"No gain: {before:,} tokens would have become {after:,}; nothing changed."
+        before, alike = at.size.tokens, await at.off.thought(self._size, view.apply(change))
+        if alike > GAIN * before:
+            reason = f"No gain: {before:,} tokens would have become {alike:,}; nothing changed."
             return await self.refused(Refusal("no_gain", reason, counts=True), trigger)
-        made = replace(made, tokens_before=before, tokens_after=after)
+        after = await at.off.thought(at.after, change)
+        made = replace(made, tokens_before=before, tokens_after=after.tokens)
         return await self._apply(replace(prepared, compression=made), trigger)
 
     def _size(self, view: ContextView) -> int:
@@ -147,7 +148,7 @@ class Passes:
 
         at, made = self._at, prepared.compression
         plan = made.plan
-        state = breaker.gained(at.state)
+        state = breaker.gained(at.state_after(plan.generation + 1))
         ended = at.session
         applied = await at.off.stored(
             at.store.apply,

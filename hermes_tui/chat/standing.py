@@ -157,6 +157,15 @@ class Standing:
         self.session, self.state = session, state
         self.view = replace(self.view.apply(change), session=session.id)
 
+    def after(self, change: Change) -> Size:
+        """The size of the next request if CHANGE were applied."""
+        return self.meter.size(self.view.apply(change), self.state_after(self.view.generation + 1))
+
+    def state_after(self, generation: int) -> EngineState:
+        """The state once the context is at GENERATION: a recording measured nothing that was edited, so its anchor goes."""
+        trusted = self._trusts_usage is None or generation <= self._trusts_usage
+        return self.state if trusted else replace(self.state, anchor=None)
+
     # -- measuring -----------------------------------------------------------------------------------------------
 
     async def measured(self, view: ContextView, usage: Usage) -> None:

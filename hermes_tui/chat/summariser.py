@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from hermes_tui.chat.events import RetryScheduled, SummaryGrew, UsageReported
@@ -166,3 +166,17 @@ class SummaryCalls:
             self.cost = (self.cost or 0.0) + cost
         at.totals = at.totals.plus(ended.usage, cost)
         at.publish(UsageReported(ended.usage, cost, "summary"))
+
+
+def on_this_loop(summariser: Summariser) -> Summariser:
+    """SUMMARISER for an engine that runs on another loop: its calls are made here, where its connections live."""
+    loop = asyncio.get_running_loop()
+
+    async def ask(prompt: SummaryPrompt) -> str:
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(_asked(summariser, prompt), loop))
+
+    return replace(summariser, ask=ask)
+
+
+async def _asked(summariser: Summariser, prompt: SummaryPrompt) -> str:
+    return await summariser.ask(prompt)

@@ -20,7 +20,7 @@ from hermes_tui.chat.replies import Replies, Reply, ReplyFailed, ReplyStopped
 from hermes_tui.chat.standing import Standing
 from hermes_tui.context.messages import Block, calls_of
 from hermes_tui.llm.provider import Overflowed, ProviderError
-from hermes_tui.store.errors import StoreError
+from hermes_tui.store.errors import StoreError, Unpaired
 
 OVERFLOWS: Final = 3
 """Overflows in a row that are answered by compressing; after that the turn ends."""
@@ -57,10 +57,14 @@ class Turn:
             StoreError: the database refused a write; the turn is over, and what was stored stays.
         """
         at = self._at
-        await at.reload()
-        await self._answer_open_calls()
         self._interrupt.rearm()
-        message = await at.append("user", content, "user")
+        await self._answer_open_calls()
+        try:
+            message = await at.append("user", content, "user")
+        except Unpaired:  # another process, alive or dead, has left calls open
+            await at.reload()
+            await self._answer_open_calls()
+            message = await at.append("user", content, "user")
         at.publish(TurnStarted(message))
         try:
             outcome = await self._answered()
