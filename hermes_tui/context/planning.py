@@ -111,7 +111,7 @@ class Planner:
             call, results = span.entries
             if call.message is None or results.message is None:
                 continue
-            named = {name: why for (message, name), why in reasons.items() if message == results.message.id}
+            named = reasons.get(results.message.id, {})
             if call.treatment is Treatment.VERBATIM:
                 found += self._prune(call, pruned_call(call.content), "old call")
             if results.treatment in (Treatment.VERBATIM, Treatment.CLIPPED):

@@ -149,12 +149,12 @@ def _is_long(result: Block) -> bool:
     return len(result_text(result)) > PRUNED_OVER or _has_media(result)
 
 
-def prune_reasons(spans: Sequence[Span], declared: Mapping[str, str] | None = None) -> dict[tuple[str, str], str]:
-    """(message id of the results, tool_use_id) -> why that result is the first to go, where there is more to say than its age.
+def prune_reasons(spans: Sequence[Span], declared: Mapping[str, str] | None = None) -> dict[str, dict[str, str]]:
+    """Message id of results -> tool_use_id -> why that result goes first, where there is more to say than its age.
 
     A result that stands again later is a duplicate (the newest stays); a read whose file was read again later is superseded.
     """
-    reasons: dict[tuple[str, str], str] = {}
+    reasons: dict[str, dict[str, str]] = {}
     seen_text: set[bytes] = set()
     seen_call: set[tuple[str, str]] = set()
     for span in reversed(spans):
@@ -171,9 +171,9 @@ def prune_reasons(spans: Sequence[Span], declared: Mapping[str, str] | None = No
             digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
             key = (str(call.get("name", "")), compact_json(call.get("input", {})))
             if len(text) > PRUNED_OVER and digest in seen_text:
-                reasons[results_message.id, name] = "the same stands again later"
+                reasons.setdefault(results_message.id, {})[name] = "the same stands again later"
             elif key in seen_call:
-                reasons[results_message.id, name] = "called again later"
+                reasons.setdefault(results_message.id, {})[name] = "called again later"
             seen_text.add(digest)
             seen_call.add(key)
     return reasons
