@@ -64,7 +64,9 @@ def _entries(connection: Connection, chain: str, generation: int, last_message: 
         or_(entries.c.died.is_(None), entries.c.died > generation),
     )
     if last_message is not None:
-        alive = and_(alive, entries.c.position <= _position(connection, chain, last_message))
+        # What was said later is left out; the summary stands wherever it stood when its generation began.
+        said = entries.c.position <= _position(connection, chain, last_message)
+        alive = and_(alive, or_(said, entries.c.summary.is_not(None)))
     own = (entries.c.position, entries.c.treatment, entries.c.sent, entries.c.born, entries.c.summary)
     query = (
         select(*transcript.COLUMNS, *own)
@@ -100,7 +102,7 @@ def _written(connection: Connection, chain: str) -> dict[str, int]:
         .where(entries.c.chain == chain, entries.c.died.is_not(None), entries.c.message.is_not(None))
         .group_by(entries.c.message)
     )
-    return dict(connection.execute(first).tuples().all())
+    return {row[0]: row[1] for row in connection.execute(first)}
 
 
 def _position(connection: Connection, chain: str, message: str) -> int:

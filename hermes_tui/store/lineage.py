@@ -184,15 +184,12 @@ def session_at(connection: Connection, chain: str, generation: int) -> SessionRe
 
 def chains(connection: Connection) -> tuple[ChainRecord, ...]:
     """All chains, the one that changed last first."""
-    counts: dict[str, int] = dict(
-        connection.execute(
-            select(entries.c.chain, func.count(entries.c.message.distinct()))
-            .where(entries.c.message.is_not(None))
-            .group_by(entries.c.chain)
-        )
-        .tuples()
-        .all()
+    named = (
+        select(entries.c.chain, func.count(entries.c.message.distinct()))
+        .where(entries.c.message.is_not(None))
+        .group_by(entries.c.chain)
     )
+    counts: dict[str, int] = {row[0]: row[1] for row in connection.execute(named)}
     rows = connection.execute(_records().order_by(sessions.c.chain, sessions.c.ordinal)).all()
     found = []
     for chain, of_chain in groupby(rows, key=lambda row: str(row.chain)):

@@ -22,6 +22,8 @@ APPLICATION_ID: Final = 1213486409
 """The application id in the file's header: "HTUI" in ASCII."""
 SCHEMA_VERSION: Final = 1
 """The header's user version: how many migrations made the schema. Each migration raises both by one."""
+SMALLEST_PAGE: Final = 512
+"""Bytes of the smallest page that SQLite has: no database is smaller."""
 CHECKED_BYTES: Final = 256 * 1024 * 1024
 """Up to this size every page of the file is checked when it is opened (1 ms a megabyte, measured); over it, the schema's."""
 
@@ -36,8 +38,11 @@ def version_of(path: Path) -> int:
         return 0
     if path.is_dir():
         raise DirectoryUnwritable(f"{path} is a directory, not a database. Choose another place with --data-dir.")
-    if path.stat().st_size == 0:
+    size = path.stat().st_size
+    if size == 0:
         return 0
+    if size < SMALLEST_PAGE:  # SQLite would take it for an empty database, and write over it
+        raise damaged(path, "it is no database")
     had_log = _log_of(path).exists()
     try:
         version = _inspect(path, immutable=not had_log)

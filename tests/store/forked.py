@@ -1,0 +1,254 @@
+"""Processes of our own on one database: imported once, then forked, so that many of them cost little.
+
+Run as ``python -m tests.store.forked ACTION PATH``; prints one JSON list with what each process said.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Engine, event
+
+from hermes_tui.context.messages import text_block
+from hermes_tui.store.database import Database
+from hermes_tui.store.records import Applied
+from hermes_tui.store.store import Store
+from tests.store.talk import apply, prune, reply, say, start, summarise, turns
+
+PROCESSES = 4
+ROUNDS = 12
+
+
+def forked(action: str, path: Path) -> Any:
+    """What the processes of ACTION on the database at PATH said."""
+    command = [sys.executable, "-m", "tests.store.forked", action, str(path)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=Path(__file__).parents[2])
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+# Several at once
+
+
+def begin(path: Path, number: int) -> list[Any]:
+    """Open a database that is not there yet, and start a conversation in it."""
+    store = Store.open(path)
+    start(store, title=f"from {number}")
+    store.close()
+    return ["begun"]
+
+
+def talk(path: Path, number: int) -> list[Any]:
+    """Say something and compress, over and over, in the one chain there is, with whatever view one has."""
+    store = Store.open(path)
+    chain = store.chains()[0].id
+    won = lost = 0
+    said = []
+    for n in range(ROUNDS):
+        view = store.view(chain)
+        said.append(say(store, chain, f"{number}/{n}").content[0]["text"])
+        made = prune(view, (view.entries[-2].position,)) if n % 3 else summarise(view, 1, max(2, len(view.entries) - 4))
+        if isinstance(apply(store, made), Applied):
+            won += 1
+        else:
+            lost += 1
+    store.close()
+    return [won, lost, said]
+
+
+def split(path: Path, number: int) -> list[Any]:
+    """Carry out the very same plan as everybody else."""
+    store = Store.open(path)
+    chain = store.chains()[0].id
+    done = apply(store, summarise(store.view(chain, generation=0), 2, 8))
+    tip = done.session if isinstance(done, Applied) else done.tip
+    store.close()
+    return [isinstance(done, Applied), tip.id, tip.ordinal]
+
+
+def at_once(action: Callable[[Path, int], list[Any]], path: Path) -> list[Any]:
+    """What ACTION said in each of several processes that started together."""
+    gate_out, gate_in = os.pipe()
+    answers = []
+    for number in range(PROCESSES):
+        answer_out, answer_in = os.pipe()
+        if os.fork() == 0:
+            os.close(gate_in)
+            os.read(gate_out, 1)  # until the parent closes its end
+            try:
+                os.write(answer_in, json.dumps(action(path, number)).encode())
+            except BaseException as error:
+                os.write(answer_in, json.dumps([repr(error)]).encode())
+            os._exit(0)
+        os.close(answer_in)
+        answers.append(answer_out)
+    os.close(gate_in)
+    return [json.loads(b"".join(iter(lambda out=out: os.read(out, 65536), b""))) for out in answers]
+
+
+# Killed at every statement
+
+
+def killed_at(action: Callable[[Store, str], None], path: Path, chain: str) -> Iterator[tuple[int, bool, Path]]:
+    """ACTION on a fresh copy of the database at PATH, killed at its first statement, its second, … until it gets to its end.
+
+    Yields the number of the statement, whether the process was killed, and the copy.
+    """
+    for statement in range(1, 200):
+        copy = Path(shutil.copy(path, path.with_name(f"copy{statement}.db")))
+        child = os.fork()
+        if child == 0:
+            store = Store(Database(copy), ())  # as one that was opened before the draft was abandoned
+            _kill_at(store, statement)
+            action(store, chain)
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        killed = os.WIFSIGNALED(status)
+        if not killed and os.waitstatus_to_exitcode(status) != 0:
+            raise RuntimeError(f"{action.__name__} failed by itself at statement {statement}")
+        yield statement, killed, copy
+        for each in path.parent.glob(copy.name + "*"):
+            each.unlink()
+        if not killed:
+            return
+
+
+def _kill_at(store: Store, statement: int) -> None:
+    """Kill this process as from outside when STORE has come to its STATEMENT-th statement, commits counted too."""
+    seen = 0
+
+    def count(*_: object, **__: object) -> None:
+        nonlocal seen
+        seen += 1
+        if seen == statement:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    engine: Engine = store._database._write_engine
+    event.listen(engine, "before_cursor_execute", count)
+    event.listen(engine, "commit", count)
+
+
+def _split(store: Store, chain: str) -> None:
+    apply(store, summarise(store.view(chain), 2, 8))
+
+
+def _prune(store: Store, chain: str) -> None:
+    apply(store, prune(store.view(chain), (2, 4)))
+
+
+def _append(store: Store, chain: str) -> None:
+    say(store, chain, "one more")
+
+
+def _finish(store: Store, chain: str) -> None:
+    request = store.requests(chain)[0].id
+    store.finish_draft(chain, request, [text_block("the whole reply")], "model-a")
+
+
+KILLED = {"split": _split, "prune": _prune, "append": _append, "finish": _finish}
+
+
+def kill(path: Path) -> dict[str, list[Any]]:
+    """What the database looks like after each action was killed at each of its statements: one dict a statement."""
+    store = Store.open(path)
+    chain = start(store, title="A talk #12")
+    turns(store, chain, 6)
+    request = store.begin_request(
+        chain=chain,
+        session=chain,
+        generation=0,
+        last_message=store.messages(chain)[-1].id,
+        purpose="turn",
+        model="model-a",
+        parameters={},
+        renderer=1,
+        body={},
+    )
+    store.close()
+    if os.fork() == 0:  # the reply streamed in a process that is dead by now
+        store = Store.open(path)
+        store.save_draft(chain, request, [text_block("the whole re")])
+        store.close()  # else it would stand in the log only, and not be copied
+        os._exit(0)
+    os.wait()
+    return {
+        name: [_seen(copy, chain) | {"killed": killed} for _, killed, copy in killed_at(action, path, chain)]
+        for name, action in KILLED.items()
+    }
+
+
+def birth(path: Path) -> list[Any]:
+    """What a person finds who opens a database again whose very making was killed at many of its statements."""
+    import alembic.command  # noqa: F401 - imported once, before the fork
+
+    found = []
+    for statement in range(1, 400, 3):
+        path.unlink(missing_ok=True)
+        child = os.fork()
+        if child == 0:
+            _kill_any_at(statement)
+            Store.open(path)
+            os._exit(0)
+        killed = os.WIFSIGNALED(os.waitpid(child, 0)[1])
+        store = Store.open(path)
+        found.append({"killed": killed, "goes_on": say(store, start(store), "hello").sequence == 0})
+        store.close()
+        if not killed:
+            return found
+    raise RuntimeError("it never came to its end")
+
+
+def _kill_any_at(statement: int) -> None:
+    """The same for every engine that is made from now on."""
+    seen = 0
+
+    def count(*_: object, **__: object) -> None:
+        nonlocal seen
+        seen += 1
+        if seen == statement:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    event.listen(Engine, "before_cursor_execute", count)
+    event.listen(Engine, "commit", count)
+
+
+def _seen(path: Path, chain: str) -> dict[str, Any]:
+    """What a person finds who opens the database again, and says something more in it."""
+    store = Store.open(path)
+    view = store.view(chain)
+    links = store.sessions(chain)
+    seen = {
+        "generation": view.generation,
+        "entries": [[e.position, e.treatment, e.born, e.message is None] for e in view.entries],
+        "sessions": [[s.ordinal, s.relation, s.end_reason, s.title] for s in links],
+        "edits": len(store.edits(chain)),
+        "session": view.session == links[-1].id,
+        "texts": [m.content[0]["text"] for m in store.messages(chain)],
+        "covered": sorted(
+            m.sequence for m in store.messages(chain) if view.summary is not None and m.id in view.summary.covered
+        ),
+    }
+    goes_on = reply(store, chain, "going on").sequence == len(store.messages(chain)) - 1
+    store.close()
+    return seen | {"goes_on": goes_on}
+
+
+if __name__ == "__main__":
+    action, target = sys.argv[1], Path(sys.argv[2])
+    said: Any
+    if action == "birth":
+        said = birth(target)
+    elif action == "kill":
+        said = kill(target)
+    else:
+        if action == "begin":
+            import alembic.command  # noqa: F401 - imported once, before the fork
+        said = at_once({"begin": begin, "talk": talk, "split": split}[action], target)
+    print(json.dumps(said))
