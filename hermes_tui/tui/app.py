@@ -28,6 +28,7 @@ from hermes_tui.tui.widgets.composer import Composer
 
 if TYPE_CHECKING:
     from hermes_tui.store.records import SessionRecord
+    from hermes_tui.tui.room import Room
 
 QUIT_GRACE = 0.8
 """Seconds that leaving may take before what still runs is left behind; the whole of it has to stay under one second."""
@@ -65,6 +66,7 @@ class HermesApp(Steadfast, App[None]):
         continue_last: bool = False,
         replay: Any = None,
         appearance: Appearance | None = None,
+        load: Callable[[Paths], Room] | None = None,
     ) -> None:
         super().__init__()
         self.paths = paths
@@ -78,7 +80,7 @@ class HermesApp(Steadfast, App[None]):
         glyphs.choose(self.appearance.ascii)
         if not self.appearance.animations:
             self.animation_level = "none"
-        self.desk = Desk(self, resume=resume, continue_last=continue_last)
+        self.desk = Desk(self, resume=resume, continue_last=continue_last, load=load)
         self.chat = ChatScreen()
         self._early_theme()
 

@@ -219,10 +219,10 @@ class Bridge:
         if took is not None and time.monotonic() - took >= 1:
             text += f" · {seconds(time.monotonic() - took)}"
         self._screen.transcript.append(Divider(f"edit:{event.edit}", text))
-        for failure in event.compression.failures:
-            self.tell(
-                f"A way of writing the summary failed: {failure}. The next one was taken ({event.compression.rung}).", "warning"
-            )
+        if event.compression.failures:
+            why = "; ".join(failure.rstrip(".") for failure in event.compression.failures)
+            how = {"deterministic": "by rule, without a model", "tighter": "in fewer words"}.get(event.compression.rung, "all the same")
+            self.tell(f"The summary was written {how}. Tried before: {why}.", "warning")
         self._desk.compressed()
 
     def _nothing_compressed(self, event: happened.NothingCompressed) -> None:

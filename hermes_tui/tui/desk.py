@@ -18,6 +18,7 @@ from hermes_tui.tui.readings import EntryRow
 if TYPE_CHECKING:
     from hermes_tui.chat.conversation import Conversation
     from hermes_tui.chat.parts import Parts
+    from hermes_tui.paths import Paths
     from hermes_tui.store.records import EditRecord, SessionRecord
     from hermes_tui.store.store import Store
     from hermes_tui.tui.app import HermesApp
@@ -37,12 +38,14 @@ REQUESTS_SHOWN: Final = 400
 class Desk:
     """What is open. Everything here runs on the loop; slow work goes aside."""
 
-    def __init__(self, app: HermesApp, *, resume: str | None, continue_last: bool) -> None:
+    def __init__(
+        self, app: HermesApp, *, resume: str | None, continue_last: bool, load: Callable[[Paths], Room] | None = None
+    ) -> None:
         self.app = app
         self.room: Room | None = None
         self.conversation: Conversation | None = None
         self._bridge: Bridge | None = None
-        self._resume, self._continue = resume, continue_last
+        self._resume, self._continue, self._load = resume, continue_last, load
         self._later: list[tuple[str, str]] = []
         self._early: list[str] = []
         self._edits: tuple[EditRecord, ...] = ()
@@ -91,7 +94,7 @@ class Desk:
         try:
             from hermes_tui.tui.room import load_room
 
-            self.room = await aside(load_room, self.app.paths)
+            self.room = await aside(self._load or load_room, self.app.paths)
         except Exception as error:
             self._stuck(error)
             return

@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 from textual import on
 from textual.app import ComposeResult
@@ -42,16 +43,16 @@ class Place:
     session: SessionRecord
 
 
-def chain_label(chain: ChainRecord) -> Text:
-    """A chain in one line: title, sessions, messages."""
-    sign = f"{glyphs().imported} imported: " if chain.sessions[0].relation == "import" else ""
+def chain_label(chain: ChainRecord, width: int, *, fork: bool = False) -> Text:
+    """A chain in one line of WIDTH cells: its title, cut where it must be, then sessions and messages."""
+    counts = f"{counted(len(chain.sessions), 'session')} {glyphs().dot} {counted(chain.messages, 'message')}"
+    before = "fork: " if fork else f"{glyphs().imported} imported: " if chain.sessions[0].relation == "import" else ""
     title = clean_line(chain.tip.title) or "untitled"
-    label = Text(f"{sign}{title}", style="bold")
-    label.append(
-        f"   {counted(len(chain.sessions), 'session')} {glyphs().dot} {counted(chain.messages, 'message')}",
-        style="not bold dim",
-    )
-    return label
+    room = max(8, width - cell_len(before) - cell_len(counts) - 2)
+    if cell_len(title) > room:
+        title = set_cell_size(title, room - 1) + glyphs().ellipsis
+    gap = " " * max(2, width - cell_len(before) - cell_len(title) - cell_len(counts))
+    return Text.assemble((before, "dim"), (title, "bold"), gap, (counts, "dim"))
 
 
 def session_label(session: SessionRecord, shown: bool, now: float) -> Text:
@@ -85,6 +86,7 @@ class LineageScreen(Steadfast, Screen[None]):
     def __init__(self) -> None:
         super().__init__()
         self._chains: tuple[ChainRecord, ...] = ()
+        self._width = 0
         self._shown = ""
 
     def compose(self) -> ComposeResult:
@@ -123,12 +125,18 @@ class LineageScreen(Steadfast, Screen[None]):
     def _say_empty(self, text: str) -> None:
         self.query_one("#told-heading", Static).update(Content(text))
 
+    def on_resize(self) -> None:
+        """The labels are set to the width."""
+        if self._chains:
+            self.call_after_refresh(lambda: self._fill(self.query_one("#chains-filter", Input).value))
+
     # -- the tree ------------------------------------------------------------------------------------------------------
 
     def _fill(self, wanted: str) -> None:
         """The chains whose title holds WANTED, the newest first; the one that lies open is unfolded."""
         tree = self.query_one("#chains-tree", Tree)
         tree.clear()
+        self._width = max(24, tree.size.width - 5)
         now = time.time()
         forks: dict[str, list[ChainRecord]] = {}
         for chain in self._chains:
@@ -144,8 +152,9 @@ class LineageScreen(Steadfast, Screen[None]):
                 continue
             found = self._add(tree.root, chain, forks, now)
             cursor = found or cursor
-        if cursor is not None:
-            chosen = cursor
+        first = next(iter(tree.root.children), None)
+        chosen = cursor or first
+        if chosen is not None:
             self.call_after_refresh(lambda: tree.move_cursor(chosen))
 
     def _add(
@@ -153,7 +162,7 @@ class LineageScreen(Steadfast, Screen[None]):
     ) -> TreeNode[Place] | None:
         """CHAIN with its sessions, and the chains that were forked off each; returns the node of the session that is shown."""
         shown = any(s.id == self._shown for s in chain.sessions)
-        label = Text.assemble("fork: ", chain_label(chain)) if fork else chain_label(chain)
+        label = chain_label(chain, self._width - (4 if fork else 0), fork=fork)
         node = parent.add(label, Place(chain.id, chain.tip), expand=shown)
         cursor: TreeNode[Place] | None = None
         for session in chain.sessions:
