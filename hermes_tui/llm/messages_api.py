@@ -235,6 +235,9 @@ class MessagesApi:
         import httpx2
 
         timeout = httpx2.Timeout(FIRST_EVENT_SECONDS, connect=CONNECT_SECONDS, pool=CONNECT_SECONDS)
+        local = is_loopback(self.base_url)
+        # llama.cpp closes a connection after a streamed reply; on loopback a new one costs nothing.
+        limits = httpx2.Limits(max_keepalive_connections=0) if local else anthropic.DEFAULT_CONNECTION_LIMITS
         return anthropic.AsyncAnthropic(
             api_key=self._key,
             base_url=self.base_url,
@@ -243,7 +246,7 @@ class MessagesApi:
             open_telemetry=False,
             # Redirects could carry key and body elsewhere; a proxy has no business between us and our own machine.
             http_client=anthropic.DefaultAsyncHttpxClient(
-                timeout=timeout, follow_redirects=False, trust_env=not is_loopback(self.base_url)
+                timeout=timeout, limits=limits, follow_redirects=False, trust_env=not local
             ),
         )
 
@@ -278,8 +281,8 @@ def _cause(error: BaseException) -> str:
     text = ""
     inner: BaseException | None = error
     while inner is not None:
-        if isinstance(inner, OSError) and inner.errno and inner.errno > 0:
-            text = os.strerror(inner.errno)
+        if isinstance(inner, OSError) and inner.errno:  # negative for a name that is not known
+            text = os.strerror(inner.errno) if inner.errno > 0 else str(inner.strerror)
         text = text or (str(inner) if type(inner).__module__ != "anthropic" else "")
         inner = inner.__cause__ or inner.__context__
     return " ".join(text.split())[:200].rstrip(".") or "no connection"
