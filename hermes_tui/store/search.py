@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any, Final
 
-from sqlalchemy import Connection, and_, column, func, insert, literal_column, select, table, text
+from sqlalchemy import Connection, and_, column, insert, literal_column, select, table, text
 from sqlalchemy.sql.elements import ColumnElement
 
 from hermes_tui.context.messages import Block, Message, result_text
@@ -86,11 +87,15 @@ def search(connection: Connection, query: str, *, chain: str | None, limit: int)
     terms = [quoted or plain for quoted, plain in TERMS.findall(query.replace("\0", " "))]
     if not terms:
         return ()
-    rows = _look(connection, terms, chain, limit, indexed=True) or _look(connection, terms, chain, limit, indexed=False)
-    return tuple(_hit(row, terms, chain) for row in rows)
+    for indexed in (True, False):
+        hits = tuple(islice(_look(connection, terms, chain, indexed=indexed), limit))
+        if hits:
+            return hits
+    return ()
 
 
-def _look(connection: Connection, terms: Sequence[str], chain: str | None, limit: int, *, indexed: bool) -> Sequence[Any]:
+def _look(connection: Connection, terms: Sequence[str], chain: str | None, *, indexed: bool) -> Iterator[Hit]:
+    """The hits, one by one; what the indexes cannot find, and all unless INDEXED, is looked for in the messages themselves."""
     spaced = [t for t in terms if not UNSPACED.search(t) and any(c.isalnum() for c in t)] if indexed else []
     long_runs = [t for t in terms if UNSPACED.search(t) and len(t) >= 3] if indexed and has_runs(connection) else []
     conditions: list[ColumnElement[bool]] = []
@@ -103,24 +108,28 @@ def _look(connection: Connection, terms: Sequence[str], chain: str | None, limit
         conditions.append(literal_column("words").op("MATCH")(matched))
         order.append(literal_column("words.rank"))
     if long_runs:
-        found = select(runs.c.rowid).where(literal_column("runs").op("MATCH")(" ".join(_phrase(t) for t in long_runs)))
-        conditions.append(messages.c.number.in_(found))
-    for term in terms:
-        if term not in spaced and term not in long_runs:
-            escaped = codec.dumps(term)[1:-1]
-            conditions.append(func.lower(messages.c.content).contains(escaped.lower(), autoescape=True))
+        long_enough = select(runs.c.rowid).where(literal_column("runs").op("MATCH")(" ".join(_phrase(t) for t in long_runs)))
+        conditions.append(messages.c.number.in_(long_enough))
+    others = [_lower(term) for term in terms if term not in spaced and term not in long_runs]
+    for term in others:
+        written = _lower(codec.dumps(term)[1:-1])
+        conditions.append(messages.c.content.icontains(written, autoescape=True))
     if chain is not None:
         conditions.append(messages.c.id.in_(select(entries.c.message).where(entries.c.chain == chain)))
     order.append(messages.c.number.desc())
-    return connection.execute(query.select_from(source).where(and_(*conditions)).order_by(*order).limit(limit)).all()
+    with connection.execute(query.select_from(source).where(and_(*conditions)).order_by(*order)) as rows:
+        for row in rows:
+            found = searchable(codec.loads(row.content))
+            low = _lower(found) if others else ""
+            if all(term in low for term in others):  # in what was said, not in how it is written down
+                yield _hit(row, found, terms, chain)
 
 
 def _phrase(term: str) -> str:
     return '"' + term.replace('"', '""') + '"'
 
 
-def _hit(row: Any, terms: Sequence[str], chain: str | None) -> Hit:
-    found = searchable(codec.loads(row.content))
+def _hit(row: Any, found: str, terms: Sequence[str], chain: str | None) -> Hit:
     place = _first(found, terms)
     start = max(0, place - SNIPPET // 4)
     while 0 < start < place and not found[start - 1].isspace():
