@@ -102,7 +102,7 @@ class Planner:
 
     def _prunes(self, spans: tuple[Span, ...], wanted: Iterable[int]) -> tuple[Prune, ...]:
         """The entries of the WANTED spans whose content would give way to placeholders."""
-        reasons = prune_reasons(spans, self.declared)
+        reasons = prune_reasons(spans)
         found: list[Prune] = []
         for i in wanted:
             span = spans[i]

@@ -149,7 +149,7 @@ def _is_long(result: Block) -> bool:
     return len(result_text(result)) > PRUNED_OVER or _has_media(result)
 
 
-def prune_reasons(spans: Sequence[Span], declared: Mapping[str, str] | None = None) -> dict[str, dict[str, str]]:
+def prune_reasons(spans: Sequence[Span]) -> dict[str, dict[str, str]]:
     """Message id of results -> tool_use_id -> why that result goes first, where there is more to say than its age.
 
     A result that stands again later is a duplicate (the newest stays); a read whose file was read again later is superseded.
