@@ -195,7 +195,7 @@ def turns_of(messages: Sequence[RecordedMessage]) -> Iterator[RecordedTurn]:
     """The turns of a recording, from its first user message on."""
     rest = messages[len(before_turns(messages)) :]
     starts = [at for at, m in enumerate(rest) if m.origin == "user"]
-    for start, end in zip(starts, [*starts[1:], len(rest)], strict=True):
+    for start, end in zip(starts, [*starts[1:], len(rest)], strict=False):
         turn = rest[start:end]
         said = [m for m in turn if m.origin == "model"]
         replies = [RecordedReply(m.content, m.usage or Usage(), _stop_reason(m, last=m is said[-1])) for m in said]

@@ -7,7 +7,7 @@ reply of the attempt that succeeds, and becomes a message only if none does, or 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, cast
 
@@ -81,10 +81,16 @@ class Replies:
     """Gets replies from a provider, one at a time."""
 
     def __init__(
-        self, standing: Standing, requests: Requests, provider: Provider, interrupt: Interrupt, cost_of: CostOf
+        self,
+        standing: Standing,
+        requests: Requests,
+        provider: Provider,
+        interrupt: Interrupt,
+        cost_of: CostOf,
+        delays: Sequence[float] = DELAYS,
     ) -> None:
         self._at, self._requests, self._provider = standing, requests, provider
-        self._interrupt, self._cost_of = interrupt, cost_of
+        self._interrupt, self._cost_of, self._delays = interrupt, cost_of, delays
         self._broken: _Broken | None = None
 
     async def get(self) -> Reply:
@@ -96,7 +102,7 @@ class Replies:
             ReplyStopped: the user stopped it.
         """
         self._broken = None
-        for attempt in range(len(DELAYS) + 1):
+        for attempt in range(len(self._delays) + 1):
             if self._interrupt.asked:
                 raise ReplyStopped(await self._keep_partial())
             try:
@@ -124,12 +130,11 @@ class Replies:
         full = budgets is not None and self._at.size.tokens > NEARLY_FULL * budgets.window.value
         return full and isinstance(problem, ServerFailed) and not isinstance(problem, Busy)
 
-    @staticmethod
-    def _pause(problem: ProviderError, attempt: int) -> float | None:
+    def _pause(self, problem: ProviderError, attempt: int) -> float | None:
         """Seconds to wait before the next attempt, None where there is none."""
-        if not problem.retryable or attempt >= len(DELAYS):
+        if not problem.retryable or attempt >= len(self._delays):
             return None
-        pause = DELAYS[attempt] if problem.retry_after is None else problem.retry_after
+        pause = self._delays[attempt] if problem.retry_after is None else problem.retry_after
         return pause if pause <= LONGEST_WAIT else None
 
     # -- one attempt ---------------------------------------------------------------------------------------------

@@ -1,0 +1,34 @@
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.chat.stage import FakeApi, Stage
+
+
+@pytest.fixture
+def fake(tmp_path: Path) -> Iterator[Callable[..., FakeApi]]:
+    """Starts a fake Messages API with the options given."""
+    started: list[FakeApi] = []
+
+    def start(*options: str) -> FakeApi:
+        started.append(FakeApi(tmp_path, *options))
+        return started[-1]
+
+    yield start
+    for api in started:
+        api.stop()
+
+
+@pytest.fixture
+async def stage(tmp_path: Path, fake: Callable[..., FakeApi]) -> AsyncIterator[Callable[..., Stage]]:
+    """Sets a stage at a fake API with the options given."""
+    stages: list[Stage] = []
+
+    def at(api: FakeApi) -> Stage:
+        stages.append(Stage(tmp_path, api.address))
+        return stages[-1]
+
+    yield at
+    for one in stages:
+        await one.close()
