@@ -96,7 +96,7 @@ class ReplayRun:
             peak = max(peak, probed.compression.tokens_before)
             compressions += probed.compression.change is not None
             self._probed(probed)
-        return Replayed(replay.cut, compressions, 1, peak)
+        return Replayed(len(replay.recorded.messages), compressions, 1, peak)
 
     # -- hearing -------------------------------------------------------------------------------------------------
 
@@ -127,8 +127,8 @@ class ReplayRun:
 
     def _context(self, cut: int, kind: str | None, body: Mapping[str, Any]) -> None:
         if self._contexts is not None:
-            sent = {key: body[key] for key in CONTEXT_KEYS if key in body}
-            write_json({"cut": cut, "kind": kind, **{"system": [], "tools": []}, **sent}, self._contexts)
+            sent = {key: body.get(key, []) for key in CONTEXT_KEYS}
+            write_json({"cut": cut, "kind": kind, **sent}, self._contexts)
 
     def _compressed(self, cut: int, made: Compression, trigger: str, plan_ms: float, session: SessionRecord | None) -> None:
         plan, fidelity = made.plan, made.fidelity
