@@ -62,7 +62,7 @@ class Conversation:
         )
         replies = Replies(standing, requests, parts.provider, self._interrupt, parts.cost, parts.retry_delays)
         calls = Calls(standing, parts.tools, self._interrupt)
-        self._turn = Turn(standing, replies, calls, self._compressing, self._interrupt)
+        self._turn = Turn(standing, replies, calls, self._compressing, self._interrupt, parts.iterations)
 
     # -- coming and going ----------------------------------------------------------------------------------------
 

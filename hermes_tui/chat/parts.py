@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from hermes_tui.chat.events import Publish
 from hermes_tui.chat.facts import ModelFacts, facts_of
+from hermes_tui.chat.iterations import ITERATIONS
 from hermes_tui.chat.replies import DELAYS
 from hermes_tui.chat.summariser import SummaryModel
 from hermes_tui.context.compressor import CompressorOptions, ContextCompressor
@@ -47,6 +48,7 @@ class Parts:
         clock: seconds since the epoch.
         trusts_usage: whether what the provider reports is a measurement of the request as it was sent, for this many edits of
             the context; None for always. A recording's usage measures what was sent before any edit: 0.
+        iterations: model calls that one turn may take; a recording takes what it took.
         retry_delays: seconds before each retry of a reply, unless the server names its own.
     """
 
@@ -66,6 +68,7 @@ class Parts:
     engine: ContextEngine | None = None
     clock: Callable[[], float] = time.time
     trusts_usage: int | None = None
+    iterations: int = ITERATIONS
     retry_delays: tuple[float, ...] = DELAYS
 
     @property

@@ -111,6 +111,7 @@ class Replay:
             summary_model=summary_model,
             foreground=True,
             trusts_usage=0,
+            iterations=max((len(turn.replies) for turn in turns), default=0) + 1,
         )
 
     async def run(self) -> Replayed:

@@ -45,10 +45,16 @@ class Turn:
     """Runs turns, one at a time."""
 
     def __init__(
-        self, standing: Standing, replies: Replies, calls: Calls, compressing: Compressing, interrupt: Interrupt
+        self,
+        standing: Standing,
+        replies: Replies,
+        calls: Calls,
+        compressing: Compressing,
+        interrupt: Interrupt,
+        iterations: int = ITERATIONS,
     ) -> None:
         self._at, self._replies, self._calls = standing, replies, calls
-        self._compressing, self._interrupt = compressing, interrupt
+        self._compressing, self._interrupt, self._iterations = compressing, interrupt, iterations
 
     async def run(self, content: Sequence[Block]) -> Outcome:
         """Store CONTENT as the user's message and answer it.
@@ -88,7 +94,7 @@ class Turn:
 
     async def _answered(self) -> Outcome:
         """Iterate until the model has answered without calls, or something ends the turn."""
-        budget, overflows = IterationBudget(ITERATIONS), 0
+        budget, overflows = IterationBudget(self._iterations), 0
         self._compressing.turn_begins(budget)
         await self._compressing.before_turn()
         while True:
