@@ -124,6 +124,7 @@ def apply(
     split: bool,
     parameters: Mapping[str, Any] | None,
     state: EngineState | None,
+    summary_tokens: int | None,
 ) -> Applied | Moved:
     """Carry a compression into the database: rows closed and opened, summary, edit, engine state, and with SPLIT a new session.
 
@@ -144,7 +145,7 @@ def apply(
         lineage.split(connection, tip, generation, parameters)
     else:
         lineage.edited(connection, tip.id, generation)
-    _keep_summaries(connection, compression, change)
+    _keep_summaries(connection, compression, change, summary_tokens)
     _close(connection, plan.chain, change, generation)
     _open(connection, plan.chain, change, generation)
     edit = edits.add(
@@ -187,12 +188,12 @@ def counts_of(plan: Plan) -> dict[str, int]:
     }
 
 
-def _keep_summaries(connection: Connection, compression: Compression, change: Change) -> None:
+def _keep_summaries(connection: Connection, compression: Compression, change: Change, tokens: int | None) -> None:
     named = {e.summary.id: e.summary for e in change.opened if e.summary is not None}
     if compression.summary is not None:
         named[compression.summary.id] = compression.summary
     for summary in named.values():
-        summaries.keep(connection, compression.plan.chain, summary, tokens=None, fidelity=compression.fidelity)
+        summaries.keep(connection, compression.plan.chain, summary, tokens=tokens, fidelity=compression.fidelity)
 
 
 def _close(connection: Connection, chain: str, change: Change, generation: int) -> None:

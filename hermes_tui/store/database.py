@@ -20,7 +20,7 @@ from sqlalchemy.pool import StaticPool
 
 from hermes_tui.context.messages import scrub
 from hermes_tui.store import opening
-from hermes_tui.store.errors import DatabaseBusy, DatabaseFailed, StoreError
+from hermes_tui.store.errors import StoreError
 
 PATIENCE: Final = 10.0
 """Seconds to wait for another process's transaction; ours take milliseconds, so longer means that something hangs."""
@@ -33,18 +33,24 @@ class Database:
     def __init__(self, path: Path, *, patience: float = PATIENCE) -> None:
         self.path = path
         self._writing, self._reading = RLock(), RLock()
-        version = opening.version_of(path)
+        self._closed = False
+        version = opening.version_of(path, patience)
         opening.make_private_file(path)
-        with self._errors():
-            self._write_engine = _engine(path, "BEGIN IMMEDIATE", patience)
-            _set_journal(self._write_engine, patience)
-            if version < opening.SCHEMA_VERSION:
-                self._migrate()
-            self._read_engine = _engine(path, "BEGIN", patience)
+        self._write_engine = _engine(path, "BEGIN IMMEDIATE", patience)
+        self._read_engine = _engine(path, "BEGIN", patience)
+        try:
+            with self._errors():
+                _set_journal(self._write_engine, patience)
+                if version < opening.SCHEMA_VERSION:
+                    self._migrate()
+        except BaseException:
+            self.close()
+            raise
 
     def close(self) -> None:
         """Close both connections; the last one of all processes folds the log into the file."""
-        with self._writing, self._reading, self._errors():
+        with self._writing, self._reading:
+            self._closed = True
             self._read_engine.dispose()
             self._write_engine.dispose()
 
@@ -94,12 +100,14 @@ class Database:
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
+        if self._closed:  # an engine would open the file again
+            raise StoreError(f"The database {self.path} was closed.")
         try:
             yield
         except DBAPIError as error:
-            raise _designed(error.orig, self.path) from error
+            raise opening.designed(error.orig, self.path) from error
         except sqlite3.Error as error:
-            raise _designed(error, self.path) from error
+            raise opening.designed(error, self.path) from error
 
 
 def _engine(path: Path, begin: str, patience: float) -> Engine:
@@ -155,21 +163,3 @@ def _set_journal(engine: Engine, patience: float) -> None:
             time.sleep(0.01)
         finally:
             connection.close()
-
-
-def _designed(error: object, path: Path) -> StoreError:
-    """The designed error for what SQLite said."""
-    said = str(error)
-    low = said.lower()
-    if "locked" in low or "busy" in low:
-        return DatabaseBusy(
-            f"Another process has held the database {path} for too long, so nothing was written. "
-            "Close other Hermes TUI windows or wait for them, then try again."
-        )
-    if "malformed" in low or "not a database" in low or "corrupt" in low:
-        return opening.damaged(path, said)
-    if "readonly" in low or "unable to open" in low:
-        return opening.unwritable(path, said)
-    if "full" in low:
-        return DatabaseFailed(f"The disk of the database {path} is full: nothing was written. Free some space and try again.")
-    return DatabaseFailed(f"The database {path} failed: {said}. What was stored before is kept.")

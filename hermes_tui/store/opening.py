@@ -12,10 +12,13 @@ from typing import Final
 from urllib.parse import quote
 
 from hermes_tui.store.errors import (
+    DatabaseBusy,
     DatabaseDamaged,
+    DatabaseFailed,
     DatabaseForeign,
     DatabaseNewer,
     DirectoryUnwritable,
+    StoreError,
 )
 
 APPLICATION_ID: Final = 1213486409
@@ -28,8 +31,10 @@ CHECKED_BYTES: Final = 256 * 1024 * 1024
 """Up to this size every page of the file is checked when it is opened (1 ms a megabyte, measured); over it, the schema's."""
 
 
-def version_of(path: Path) -> int:
+def version_of(path: Path, patience: float) -> int:
     """The schema version of the database at PATH, 0 where it has no tables or does not exist yet.
+
+    PATIENCE is how many seconds to wait for another process.
 
     Raises:
         DatabaseDamaged, DatabaseForeign, DatabaseNewer, DirectoryUnwritable: and nothing is written.
@@ -43,13 +48,15 @@ def version_of(path: Path) -> int:
         return 0
     if size < SMALLEST_PAGE:  # SQLite would take it for an empty database, and write over it
         raise damaged(path, "it is no database")
-    had_log = _log_of(path).exists()
+    before = _outside(path)
     try:
-        version = _inspect(path, immutable=not had_log)
+        version = _inspect(path, patience, immutable=not _log_of(path).exists())
     except DatabaseDamaged:
-        if had_log or not _log_of(path).exists():
+        if _outside(path) == before:
             raise
-        version = _inspect(path, immutable=False)  # another process began to write while we read: read as its peer
+        version = _inspect(
+            path, patience, immutable=False
+        )  # another process wrote while we read without a lock: read as its peer
     if version > SCHEMA_VERSION:
         raise DatabaseNewer(
             f"The database {path} was written by a newer version of Hermes TUI (schema {version}, this one knows "
@@ -94,25 +101,45 @@ def damaged(path: Path, why: str) -> DatabaseDamaged:
     )
 
 
+def designed(error: object, path: Path) -> StoreError:
+    """The designed error for what SQLite said of the database at PATH."""
+    said = str(error)
+    low = said.lower()
+    if "locked" in low or "busy" in low:
+        return DatabaseBusy(
+            f"Another process has held the database {path} for too long, so nothing was written. "
+            "Close other Hermes TUI windows or wait for them, then try again."
+        )
+    if "malformed" in low or "not a database" in low or "corrupt" in low:
+        return damaged(path, said)
+    if "readonly" in low or "unable to open" in low:
+        return unwritable(path, said)
+    if "full" in low:
+        return DatabaseFailed(f"The disk of the database {path} is full: nothing was written. Free some space and try again.")
+    return DatabaseFailed(f"The database {path} failed: {said}. What was stored before is kept.")
+
+
 def _log_of(path: Path) -> Path:
     return path.with_name(path.name + "-wal")
 
 
-def _inspect(path: Path, *, immutable: bool) -> int:
+def _outside(path: Path) -> tuple[int, int, bool]:
+    """What shows from outside that somebody writes to the file."""
+    status = path.stat()
+    return status.st_mtime_ns, status.st_size, _log_of(path).exists()
+
+
+def _inspect(path: Path, patience: float, *, immutable: bool) -> int:
     """The version of the whole and own database at PATH; immutable reading takes no lock and makes no file beside it."""
     address = f"file:{quote(str(path.absolute()))}?mode=ro" + ("&immutable=1" if immutable else "")
     try:
-        connection = sqlite3.connect(address, uri=True, timeout=10.0)
+        connection = sqlite3.connect(address, uri=True, timeout=patience)
     except sqlite3.Error as error:
-        raise unwritable(path, str(error)) from error
+        raise designed(error, path) from error
     try:
         return _inspect_open(connection, path)
-    except sqlite3.OperationalError as error:
-        if "unable to open" in str(error) or "readonly" in str(error):
-            raise unwritable(path, str(error)) from error
-        raise damaged(path, str(error)) from error
-    except sqlite3.DatabaseError as error:
-        raise damaged(path, str(error)) from error
+    except sqlite3.Error as error:
+        raise designed(error, path) from error
     finally:
         connection.close()
 

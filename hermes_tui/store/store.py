@@ -246,11 +246,12 @@ class Store:
         split: bool,
         parameters: Mapping[str, Any] | None = None,
         state: EngineState | None = None,
+        summary_tokens: int | None = None,
     ) -> Applied | Moved:
         """Carry COMPRESSION out in one transaction, on the disk when this returns; `Moved`, nothing written, if it moved.
 
         With SPLIT the session ends and its child starts, with everything the parent had (and PARAMETERS, where given). Messages
-        said since the plan stay as they are. STATE is the engine's, stored with it.
+        said since the plan stay as they are. STATE is the engine's, stored with it, SUMMARY_TOKENS the size of the new summary.
 
         Raises:
             PlanUnsound: it names entries that are not in the context.
@@ -265,6 +266,7 @@ class Store:
                 split=split,
                 parameters=parameters,
                 state=state,
+                summary_tokens=summary_tokens,
             )
 
     def record_noop(

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlalchemy import event
 
 from hermes_tui.context.engine import EngineState, Refusal
 from hermes_tui.context.messages import text_block
@@ -211,6 +212,23 @@ def test_the_engine_state_is_stored_with_the_compression(store: Store) -> None:
     made = summarise(store.view(chain), 2, 6)
     store.apply(made, trigger="response", split=True, state=EngineState(strikes=1, scales={"m": 1.25}))
     assert store.load_state(chain) == EngineState(strikes=1, scales={"m": 1.25})
+
+
+def test_a_long_chain_opens_with_as_many_queries_as_a_short_one(store: Store) -> None:
+    asked = []
+    event.listen(store._database._read_engine, "before_cursor_execute", lambda *_: asked.append(1), named=False)
+    counts = []
+    for length in (2, 40):
+        chain = start(store)
+        turns(store, chain, length)
+        applied(store, summarise(store.view(chain), 1, 3))
+        asked.clear()
+        store.view(chain)
+        store.messages(chain, limit=100)
+        store.tip(chain)
+        store.load_state(chain)
+        counts.append(len(asked))
+    assert counts[0] == counts[1]
 
 
 def test_a_moment_that_never_was_is_said_in_a_sentence(store: Store) -> None:

@@ -14,6 +14,7 @@ from sqlalchemy import create_engine
 
 from hermes_tui.store import opening
 from hermes_tui.store.errors import (
+    DatabaseBusy,
     DatabaseDamaged,
     DatabaseForeign,
     DatabaseNewer,
@@ -210,6 +211,37 @@ def test_what_is_write_protected_is_said_with_what_to_do(written: Path, what: st
     finally:
         locked.chmod(0o700)
     assert contents(directory) == before
+
+
+def test_looking_at_a_database_writes_nothing(written: Path) -> None:
+    before = contents(written.parent)
+    store = Store.open(written)
+    (chain,) = store.chains()
+    assert store.view(chain.id).entries
+    assert store.edits(chain.id) == store.requests(chain.id) == ()
+    store.close()
+    assert contents(written.parent) == before
+
+
+def test_a_store_that_was_closed_says_so(written: Path) -> None:
+    store = Store.open(written)
+    store.close()
+    store.close()
+    for call in (store.chains, lambda: store.set_title("x", "y")):
+        with pytest.raises(StoreError, match="was closed"):
+            call()
+
+
+def test_a_database_that_somebody_holds_alone_is_busy_not_damaged(written: Path) -> None:
+    other = sqlite3.connect(written, isolation_level=None)
+    other.execute("PRAGMA journal_mode = DELETE")
+    other.execute("BEGIN EXCLUSIVE")
+    before = contents(written.parent)
+    with pytest.raises(DatabaseBusy, match="nothing was written"):
+        Store.open(written, patience=0.05)
+    assert contents(written.parent) == before
+    other.execute("ROLLBACK")
+    other.close()
 
 
 def test_a_file_of_no_bytes_is_a_new_database(tmp_path: Path) -> None:
