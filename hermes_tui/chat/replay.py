@@ -32,6 +32,21 @@ ENDS: tuple[str, ...] = ("max_tokens", "refusal")
 
 
 @dataclass(frozen=True, slots=True)
+class ReplayOrder:
+    """What the app is to replay (``run_app(replay=…)``).
+
+    Attributes:
+        conversations: played one after another.
+        settings: those of the run.
+        keep: play into the user's own database, not a temporary one.
+    """
+
+    conversations: tuple[RecordedConversation, ...]
+    settings: Settings
+    keep: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Replayed:
     """What a replay came to: messages played, compressions applied, sessions at the end, and the largest request in tokens."""
 

@@ -88,11 +88,13 @@ def replay(
     for note in transcript.notes:
         warn(note)
     if ui:
+        from hermes_tui.chat.replay import ReplayOrder
+        from hermes_tui.cli.starting import need_terminal
         from hermes_tui.tui.app import run_app
 
-        click.get_current_context().exit(
-            run_app(where.data_dir, where.config, replay=(tuple(one for _, one in chosen), settings, keep)) or 0
-        )
+        need_terminal()
+        order = ReplayOrder(tuple(one for _, one in chosen), settings, keep)
+        click.get_current_context().exit(run_app(where.data_dir, where.config, replay=order))
     from hermes_tui.cli.replay_run import ReplayRun
 
     with ExitStack() as stack:

@@ -42,16 +42,24 @@ def app_options(arguments: Sequence[str]) -> AppOptions | None:
 
 
 def start_app(options: AppOptions) -> int:
-    """Run the app until the user leaves it; the exit code."""
+    """Run the app until the user leaves it; the exit code.
+
+    Raises:
+        Refused: there is no terminal to draw on.
+    """
+    need_terminal()
+    from hermes_tui.tui.app import run_app
+
+    return run_app(data_dir=options.data_dir, config=options.config, resume=options.resume, continue_last=options.continue_last)
+
+
+def need_terminal() -> None:
+    """Make sure that the app has a terminal to draw on.
+
+    Raises:
+        Refused: it has none.
+    """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         from hermes_tui.cli.failures import Refused
 
-        raise Refused(
-            "The app needs a terminal to draw on; without one, there are `hermes-tui replay` and `hermes-tui sessions`."
-        )
-    from hermes_tui.tui.app import run_app
-
-    return (
-        run_app(data_dir=options.data_dir, config=options.config, resume=options.resume, continue_last=options.continue_last)
-        or 0
-    )
+        raise Refused("The app needs a terminal to draw on; `hermes-tui --help` names what runs without one.")
