@@ -16,7 +16,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, and_, column, insert, literal_column, select, table, text
 from sqlalchemy.sql.elements import ColumnElement
 
-from hermes_tui.context.messages import Block, Message, result_text
+from hermes_tui.context.messages import Block, Message, result_text, scrub
 from hermes_tui.store import codec
 from hermes_tui.store.records import Hit
 from hermes_tui.store.tables import entries, messages, sessions
@@ -84,7 +84,7 @@ def search(connection: Connection, query: str, *, chain: str | None, limit: int)
 
     With a CHAIN, only what an entry of it ever named, also where another chain said it first.
     """
-    terms = [quoted or plain for quoted, plain in TERMS.findall(query.replace("\0", " "))]
+    terms = [quoted or plain for quoted, plain in TERMS.findall(scrub(query).replace("\0", " "))]
     if not terms:
         return ()
     for indexed in (True, False):
