@@ -77,7 +77,11 @@ def highlight(code: str, language: str) -> list[list[Span]]:
         style = f"code {name}" if name else "code"
         first, *others = text.split("\n")
         if first:
-            lines[-1].append(Span(first, style))
+            line = lines[-1]
+            if line and line[-1].style == style:
+                line[-1] = Span(line[-1].text + first, style)
+            else:
+                line.append(Span(first, style))
         lines += [[Span(other, style)] if other else [] for other in others]
     return lines
 

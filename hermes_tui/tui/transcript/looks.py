@@ -23,6 +23,7 @@ Transcript {
     .transcript--muted { color: $foreground 45%; }
     .transcript--caret { color: $text-primary; }
     .transcript--cursor { color: $primary; }
+    .transcript--selection { background: $screen-selection-background; color: $foreground; }
 
     .transcript--heading { color: $foreground; text-style: bold; }
     .transcript--heading-1 { color: $text-primary; }

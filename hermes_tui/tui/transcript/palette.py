@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
 NAMES = (
-    "user", "user-name", "reply", "reply-name", "queued", "muted", "caret", "cursor",
+    "user", "user-name", "reply", "reply-name", "queued", "muted", "caret", "cursor", "selection",
     "heading", "heading-1", "heading-2", "heading-3", "heading-4", "strong", "em", "strike", "inline-code", "link", "bullet",
     "quote", "quote-bar", "rule", "table-header", "table-rule",
     "code", "code-label", "syntax-comment", "syntax-keyword", "syntax-string", "syntax-number", "syntax-builtin",
@@ -47,6 +47,11 @@ class Palette:
         return isinstance(other, Palette) and self.base == other.base and self._parts == other._parts
 
     __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def selection(self) -> Style:
+        """What is laid over selected text."""
+        return self._parts["selection"]
 
     def style(self, names: str) -> Style:
         """The style for names separated by spaces, later ones on top; an unknown name changes nothing."""

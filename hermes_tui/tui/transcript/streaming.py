@@ -79,7 +79,7 @@ class Growing:
         scan = _scan(self._opener, self._live, self._join)
         if scan.blank:
             return scan.blank, Join.APART, ""
-        if scan.fence and scan.line and len(self._live) > FENCE_LIMIT:
+        if scan.fence and scan.inside > FENCE_LIMIT:
             return scan.line, Join.UNDER, scan.fence
         if len(self._live) <= LIVE_LIMIT or scan.fence:
             return None
@@ -97,6 +97,8 @@ class _Scan(NamedTuple):
     """The opening line of the fence that is open at the end, if it is at the left edge."""
     line: int = 0
     """Inside that fence, where the unfinished line begins."""
+    inside: int = 0
+    """How many characters of finished lines it has here."""
     item: int = 0
     """Where the last list item begins."""
     prose: bool = False
@@ -109,6 +111,7 @@ def _scan(opener: str, live: str, join: Join) -> _Scan:
     """What closes the open fence; empty outside of one."""
     opened_by, at_edge = opener, bool(opener)
     blank = item = line_start = position = 0
+    code = 0  # where the open fence's code begins
     after_blank, prose = False, not opener
     lines = live.split("\n")
     for number, line in enumerate(lines):
@@ -124,7 +127,7 @@ def _scan(opener: str, live: str, join: Join) -> _Scan:
             if after_blank and at_edge:
                 blank, item = position, 0
             mark, opened_by = match.group(1), line + "\n"
-            line_start = position + len(line) + 1
+            code = line_start = position + len(line) + 1
             prose = after_blank = False
         elif not line.strip():
             after_blank = complete
@@ -138,7 +141,9 @@ def _scan(opener: str, live: str, join: Join) -> _Scan:
                 prose = False
             after_blank = False
         position += len(line) + 1
-    return _Scan(blank, opened_by if mark and at_edge else "", line_start if mark else 0, item, prose and not mark)
+    if mark:
+        return _Scan(blank, opened_by if at_edge else "", line_start, line_start - code)
+    return _Scan(blank, item=item, prose=prose)
 
 
 def _prose_cut(live: str) -> tuple[int, Join, str] | None:

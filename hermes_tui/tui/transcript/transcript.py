@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import ClassVar
 
 from textual import events
@@ -9,7 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.selection import Selection
 
 from hermes_tui.tui.clipboard import copy
-from hermes_tui.tui.transcript.blocks import Divider, ReplySaid, is_card, written
+from hermes_tui.tui.transcript.blocks import Block, Divider, ReplySaid, is_card, written
 from hermes_tui.tui.transcript.layout import Anchor
 from hermes_tui.tui.transcript.looks import LOOKS
 from hermes_tui.tui.transcript.markdown import code_blocks
@@ -49,6 +50,12 @@ class Transcript(BlocksView):
     def cursor(self) -> str | None:
         """The id of the block under the cursor, if any."""
         return self._cursor
+
+    def set_blocks(self, blocks: Iterable[Block], earlier: bool = False) -> None:
+        """Show these blocks and go to their end; ``earlier`` says that there are older ones to be asked for."""
+        super().set_blocks(blocks, earlier)
+        if self.has_focus:
+            self.on_focus()
 
     def reveal(self, id: str) -> None:
         """Put the cursor on a block and scroll it into view. Raises KeyError when there is none."""
@@ -101,7 +108,9 @@ class Transcript(BlocksView):
     def on_focus(self) -> None:
         """Show the cursor; at first it is on the last block in view."""
         if self._cursor not in self._slots and len(self._slots):
-            self._cursor = self._slots[self._slots.heights.at(self._top + self.size.height - 1)].block.id
+            last = len(self._slots) - 1
+            index = last if self.following else self._slots.heights.at(self._top + self.size.height - 1)
+            self._cursor = self._slots[index].block.id
         self.refresh()
 
     def on_blur(self) -> None:

@@ -92,9 +92,14 @@ class BlocksView(ScrollView, can_focus=True, can_focus_children=False):
     def prepend(self, blocks: Iterable[Block], earlier: bool = True) -> None:
         """Older blocks above the others; the view does not move."""
         anchor = self._anchor()
+        slot = self._slots[anchor.block] if anchor else None
+        above = len(slot.lead) if slot else 0
         added = self._slots.prepend(blocks)
         self._earlier, self._asked_earlier = earlier, False
-        self._place(anchor and anchor._replace(block=anchor.block + added))
+        if anchor and slot:
+            # what was the oldest block may have a blank row above it now, or have lost its speaker's name
+            anchor = Anchor(anchor.block + added, anchor.row + len(slot.lead) - above)
+        self._place(anchor)
 
     def append(self, block: Block) -> None:
         """A block at the end, above what is queued."""
@@ -158,6 +163,11 @@ class BlocksView(ScrollView, can_focus=True, can_focus_children=False):
     def _top(self) -> int:
         return round(self.scroll_y)
 
+    @property
+    def _page(self) -> Page:
+        """What to lay out for at the size of the moment."""
+        return Page(max(8, self.scrollable_content_region.width - MARGIN - RIGHT_MARGIN), glyphs())
+
     def _anchor(self) -> Anchor | None:
         """What keeps the view in its place; None while it follows the end."""
         if self._follow or not len(self._slots):
@@ -166,11 +176,10 @@ class BlocksView(ScrollView, can_focus=True, can_focus_children=False):
 
     def _place(self, anchor: Anchor | None) -> None:
         """Lay out what will be in view, then put the view where the anchor says (None: at the end)."""
-        width, height = self.size
-        if not width or not height:
+        height = self.size.height
+        if not self.size.width or not height:
             return
-        slots = self._slots
-        page = Page(max(8, width - MARGIN - RIGHT_MARGIN), glyphs())
+        slots, page = self._slots, self._page
         if page != slots.page:
             slots.set_page(page)
         heights, ahead = slots.heights, height // 2
@@ -191,7 +200,7 @@ class BlocksView(ScrollView, can_focus=True, can_focus_children=False):
         slots.trim(seen)
         self._placing = True
         try:
-            self.virtual_size = Size(width, heights.total)
+            self.virtual_size = Size(self.size.width, heights.total)
             self.scroll_y = self.scroll_target_y = top
         finally:
             self._placing = False
@@ -221,14 +230,14 @@ class BlocksView(ScrollView, can_focus=True, can_focus_children=False):
     def on_resize(self) -> None:
         """Lay out what is in view for the new width; the rest follows when it is seen."""
         anchor = self._anchor()
-        width = max(8, self.size.width - MARGIN - RIGHT_MARGIN)
-        if anchor and width != self._slots.page.width:
+        if self._page != self._slots.page:
+            self.screen.clear_selection()
+        if anchor and self._page != self._slots.page:
             before = max(1, self._slots.heights[anchor.block])
-            self._slots.set_page(Page(width, glyphs()))
+            self._slots.set_page(self._page)
             self._slots.lay_out(anchor.block)
             if anchor.row > 0:
                 anchor = anchor._replace(row=round(anchor.row * self._slots.heights[anchor.block] / before))
-            self.screen.clear_selection()
         self._place(anchor)
 
     # -- streaming --------------------------------------------------------------------------------------------------------
@@ -242,12 +251,21 @@ class BlocksView(ScrollView, can_focus=True, can_focus_children=False):
 
     def _flush(self) -> None:
         self._flush_timer = None
-        if not self.screen.is_current:
+        if self._covered():
             self._flush_timer = self.set_timer(HIDDEN_SECONDS, self._flush)
             return
         if self._follow or self._end_in_view():
             self._place(self._anchor())
         # otherwise the text waits until the person comes near
+
+    def _covered(self) -> bool:
+        """Whether another screen stands in front of this one, and not as a veil one sees through."""
+        for screen in reversed(self.app.screen_stack):
+            if screen is self.screen:
+                return False
+            if screen.styles.background.a == 1:
+                return True
+        return True
 
     def _end_in_view(self) -> bool:
         """Whether a block that waits for its text ends within the view."""
@@ -348,5 +366,5 @@ class BlocksView(ScrollView, can_focus=True, can_focus_children=False):
         if selection is not None and (span := selection.get_span(at)) is not None:
             start = max(MARGIN, span[0])
             end = len(strip.text.rstrip()) if span[1] < 0 else span[1]
-            strip = highlight(strip, start, end, self.screen.get_component_rich_style("screen--selection"))
+            strip = highlight(strip, start, end, palette.selection)
         return strip if self._painting else strip.apply_offsets(0, at)
