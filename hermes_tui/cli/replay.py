@@ -29,7 +29,10 @@ MAX_TOKENS: Final = 8_192
 @click.command()
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
 @click.option(
-    "--window", type=click.IntRange(min=1), metavar="N", help="The model's window in tokens. Default: the model's own."
+    "--window",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="The model's window in tokens. Default: its own, or 8,192 where nobody knows it.",
 )
 @click.option(
     "--threshold",
