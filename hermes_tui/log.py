@@ -12,7 +12,9 @@ MAX_BYTES: Final = 1_000_000
 """A log over this is moved aside (one old one is kept) when the next run starts."""
 FOREIGN: Final = ("anthropic", "httpx2", "httpcore2", "asyncio", "sqlalchemy", "alembic", "textual", "py.warnings")
 """Loggers of libraries, kept to warnings: at DEBUG some of them write whole request bodies."""
-_SECRET: Final = re.compile(r"(?i)\b(sk-[\w-]{8,}|bearer\s+[\w.~+/-]{8,}=*|(?:x-api-key|authorization)['\"]?\s*[:=]\s*['\"]?[^\s'\",}]+)")
+_SECRET: Final = re.compile(
+    r"(?i)\b(sk-[\w-]{8,}|bearer\s+[\w.~+/-]{8,}=*|(?:x-api-key|authorization)['\"]?\s*[:=]\s*['\"]?[^\s'\",}]+)"
+)
 
 
 class HideKeys(logging.Filter):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from hermes_tui.llm.keys import ANTHROPIC_ACCOUNT, Keys
+from hermes_tui.llm.keys import Keys
 from hermes_tui.llm.messages_api import ANTHROPIC, MessagesApi
 from hermes_tui.llm.provider import Provider
 
@@ -66,33 +65,40 @@ def choose(settings: Settings, keys: Keys | None = None) -> Choice:
     """
     keys = keys or Keys()
     kind, stall = settings.provider.kind, settings.provider.stall_seconds
-    base_url = settings.provider.base_url or keys.environment.get("ANTHROPIC_BASE_URL", "").strip().rstrip("/").removesuffix("/v1") or None
-    model, summariser = settings.model.name, settings.summary.model
-    if kind == "embedded" or (kind == "auto" and base_url is None and keys.find() is None):
-        from hermes_tui.llm.embedded import EmbeddedModel
-
-        embedded = EmbeddedModel(
-            model_path=Path(os.path.expanduser(settings.local.model_path)) if settings.local.model_path else None,
-            context=settings.local.context,
-        )
-        why = "No key was found, so the embedded model answers. Set ANTHROPIC_API_KEY, or provider.base_url in the config, for another."
-        return Choice(embedded, embedded.model, embedded.model, why if kind == "auto" else "The embedded model answers, as configured.")
-    if kind == "compatible" and base_url is None:
+    address = settings.provider.base_url or _plain(keys.environment.get("ANTHROPIC_BASE_URL", ""))
+    if kind == "embedded" or (kind == "auto" and not address and keys.find() is None):
+        return _embedded(settings)
+    if kind == "compatible" and not address:
         raise NoProvider('provider.kind is "compatible", but provider.base_url is not set: it needs the address of a server.')
-    if base_url is None or kind == "anthropic" or base_url == ANTHROPIC:
-        address = base_url or ANTHROPIC
-        key = keys.find(address) or keys.find(ANTHROPIC_ACCOUNT)
-        if key is None:
-            raise NoProvider(
-                'provider.kind is "anthropic", but there is no key: set ANTHROPIC_API_KEY, or take the line out to use the embedded model.'
-            )
-        return Choice(
-            MessagesApi(address, key.value, stall_seconds=stall), model, summariser, f"Anthropic, key from {key.source}.", address, key.source
-        )
-    key = keys.find(base_url)
-    provider = MessagesApi(base_url, key.value if key else None, name="compatible", stall_seconds=stall)
+    address = address or ANTHROPIC
+    key = keys.find(address)
     source = key.source if key else ""
-    return Choice(provider, model, summariser, f"{provider.server}, {f'key from {source}' if key else 'without a key'}.", base_url, source)
+    if kind == "anthropic" or address == ANTHROPIC:
+        key = key or keys.find()  # the user says that what answers at base_url is Anthropic
+        if key is None:
+            raise NoProvider("There is no key for Anthropic: set ANTHROPIC_API_KEY, or add one with /key.")
+        provider, why = MessagesApi(address, key.value, stall_seconds=stall), f"Anthropic, key from {key.source}."
+        source = key.source
+    else:
+        provider = MessagesApi(address, key.value if key else None, name="compatible", stall_seconds=stall)
+        why = f"{provider.server}, {f'key from {source}' if key else 'without a key'}."
+    return Choice(provider, settings.model.name, settings.summary.model, why, address, source)
+
+
+def _embedded(settings: Settings) -> Choice:
+    from hermes_tui.llm.embedded import EmbeddedModel
+
+    path = settings.local.model_path
+    model = EmbeddedModel(Path(path).expanduser() if path else None, settings.local.context)
+    why = "The embedded model answers, as configured."
+    if settings.provider.kind == "auto":
+        why = "No key was found, so the embedded model answers. For another: /key, ANTHROPIC_API_KEY, or provider.base_url."
+    return Choice(model, model.model, model.model, why)
+
+
+def _plain(address: str) -> str:
+    """ADDRESS as it is compared and used: without /v1 and slashes at the end."""
+    return address.strip().rstrip("/").removesuffix("/v1")
 
 
 def choose_provider(settings: Settings, keys: Keys | None = None) -> ChatProvider:

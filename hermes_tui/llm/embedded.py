@@ -7,6 +7,7 @@ provider like any other. It starts at the first use, in the background.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import importlib.util
 import json
 import logging
@@ -96,9 +97,17 @@ class EmbeddedModel:
 
     async def models(self) -> tuple[ModelInfo, ...]:
         """The one model, without starting it."""
-        return (
-            ModelInfo(self.model, self.describe(), self.window, self.max_tokens, "none", False, "embedded model", prompt_caching=False),
+        info = ModelInfo(
+            id=self.model,
+            name=self.describe(),
+            window=self.window,
+            max_output=self.max_tokens,
+            thinking="none",
+            tools=False,
+            source="embedded model",
+            prompt_caching=False,
         )
+        return (info,)
 
     async def close(self) -> None:
         """End the child, within a second."""
@@ -135,9 +144,8 @@ class EmbeddedModel:
                 self._child = None
                 child.kill()
                 log.warning("the embedded model did not start: %s", report.get("error"))
-                raise EmbeddedUnavailable(
-                    f"The embedded model did not start ({report.get('error') or 'its process ended'}). To chat without it, {ADD_A_KEY}."
-                )
+                reason = report.get("error") or "its process ended"
+                raise EmbeddedUnavailable(f"The embedded model did not start ({reason}). To chat without it, {ADD_A_KEY}.")
             self._api = MessagesApi(str(report["url"]), key, name=self.name, label="the embedded model")
             return self._api
 
@@ -171,7 +179,8 @@ class EmbeddedModel:
 def _spawn() -> subprocess.Popen[bytes]:
     """The child, not yet told what to do. It gets no key of the user's."""
     script = Path(__file__).with_name("embedded_server.py")
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("ANTHROPIC_", "HERMES_TUI_")) and "API_KEY" not in k}
+    private = ("ANTHROPIC_", "HERMES_TUI_")
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(private) and "API_KEY" not in k}
     try:
         return subprocess.Popen(
             [sys.executable, "-P", str(script)],
@@ -181,7 +190,9 @@ def _spawn() -> subprocess.Popen[bytes]:
             env=environment,
         )
     except OSError as error:
-        raise EmbeddedUnavailable(f"The embedded model did not start ({error.strerror}). To chat without it, {ADD_A_KEY}.") from None
+        raise EmbeddedUnavailable(
+            f"The embedded model did not start ({error.strerror}). To chat without it, {ADD_A_KEY}."
+        ) from None
 
 
 def _exchange(child: subprocess.Popen[bytes], order: Mapping[str, Any]) -> dict[str, Any]:
@@ -201,10 +212,8 @@ def _exchange(child: subprocess.Popen[bytes], order: Mapping[str, Any]) -> dict[
 
 def _end(child: subprocess.Popen[bytes]) -> None:
     if child.stdin is not None:
-        try:
+        with contextlib.suppress(OSError):
             child.stdin.close()  # which ends it
-        except OSError:
-            pass
     try:
         child.wait(END_SECONDS)
     except subprocess.TimeoutExpired:

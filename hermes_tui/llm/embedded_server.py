@@ -1,7 +1,8 @@
 """The embedded model's own process: llama.cpp's server on loopback, ended with its parent whatever becomes of that.
 
-Run as a script, it imports nothing of this package. One JSON line comes in on stdin (model, key, context, alias); one goes
-out on stdout: {"url": …} when the model is ready, or {"error": …}. After that stdin says nothing; its end is the end of the process.
+Run as a script, it imports nothing of this package. One JSON line comes in on stdin (model, key, context, alias, parent); one
+goes out on stdout: {"url": …} when the model is ready, or {"error": …}. After that stdin says nothing; its end is the end of
+the process.
 """
 
 from __future__ import annotations

@@ -32,7 +32,8 @@ OVERFLOW: Final = tuple(
         (rf"context (?:length|window|size|limit)[^.]{{0,40}}?(?:of|is) {_N}", (0, 1)),
         (r"prompt is too long|context_length_exceeded|exceed_context_size_error|model_context_window_exceeded", (0, 0)),
         (r"exceed(?:s|ed|ing)? (?:the |its )?(?:model'?s? )?(?:maximum |max |available )?context", (0, 0)),
-        (r"input is too long for (?:the )?requested model|input length exceeds|too many input tokens|context window (?:is )?full", (0, 0)),
+        (r"input is too long for (?:the )?requested model|input length exceeds|too many input tokens", (0, 0)),
+        (r"context window (?:is )?full", (0, 0)),
     )
 )
 """How servers say that a prompt is over the window, the most telling first."""
@@ -83,8 +84,8 @@ def error_for(status: int, payload: Any, headers: Mapping[str, str], *, server: 
         return overflow
     if status == 401 or kind == "authentication_error":
         return Unauthorised(
-            f"{server} refused the key ({status}). Set a valid one in ANTHROPIC_API_KEY (for other servers HERMES_TUI_API_KEY), "
-            "or with the keyring.",
+            f"{server} refused the key ({status}). Set a valid one with /key, or in ANTHROPIC_API_KEY (for another server: "
+            "HERMES_TUI_API_KEY).",
             status=status,
         )
     if status == 403:
@@ -92,8 +93,14 @@ def error_for(status: int, payload: Any, headers: Mapping[str, str], *, server: 
     if status == 402 or kind == "billing_error":
         return RequestRefused(f"{server} asks for payment ({status}){_quoted(said)}", status=status)
     if status == 404:
-        what = f"does not know the model {model!r}" if model and ("model" in said.lower() or kind == "not_found_error") else "has no such address"
-        return RequestRefused(f"{server} {what} (404){_quoted(said)} Choose another with /model.", status=status)
+        if model and ("model" in said.lower() or kind == "not_found_error"):
+            return RequestRefused(
+                f"{server} does not know the model {model!r} (404). Choose another with /model.", status=status
+            )
+        return RequestRefused(
+            f"{server} has nothing at this address (404){_quoted(said)} Is it a server of the Anthropic Messages API?",
+            status=status,
+        )
     if status == 429:
         return Busy(f"{server} limits the rate of requests (429){_quoted(said)}", status=status, retry_after=after)
     if status in (503, 529) or kind == "overloaded_error":
@@ -133,7 +140,8 @@ def error_in_stream(payload: Any, *, server: str) -> ProviderError:
     if overflow is not None:
         return overflow
     if kind in ("overloaded_error", "rate_limit_error"):
-        return Busy(f"{server} broke the reply off: {'overloaded' if kind == 'overloaded_error' else 'rate limit'}.", status=status)
+        why = "it is overloaded" if kind == "overloaded_error" else "the rate limit is reached"
+        return Busy(f"{server} broke the reply off: {why}.", status=status)
     if kind in ("invalid_request_error", "permission_error", "not_found_error"):
         return RequestRefused(f"{server} broke the reply off{_quoted(said)}", status=400)
     return ServerFailed(f"{server} broke the reply off{_quoted(said)}", status=status or None)

@@ -1,4 +1,4 @@
-"""Keys: looked up in the environment, the keyring, a private file, in this order; never in the config file, never in the log."""
+"""Keys: looked up in the environment, the keyring, a private file, in this order; never in the config, never in the log."""
 
 from __future__ import annotations
 
@@ -46,7 +46,9 @@ class Keys:
         use_keyring: False leaves the keyring alone.
     """
 
-    def __init__(self, file: Path | None = None, environment: Mapping[str, str] | None = None, *, use_keyring: bool = True) -> None:
+    def __init__(
+        self, file: Path | None = None, environment: Mapping[str, str] | None = None, *, use_keyring: bool = True
+    ) -> None:
         self.file = file
         self.environment = os.environ if environment is None else environment
         self.use_keyring = use_keyring

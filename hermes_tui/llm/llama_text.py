@@ -19,6 +19,8 @@ CONTROL_TOKENS: Final = re.compile(
     r"|(?:repo_?name|file_?name|file_sep|gh_stars|issue_(?:start|comment|closed)|jupyter_\w{1,12}|empty_output)>"  # SmolLM2
     r")"
 )
+_UNKNOWN: Final = frozenset({"tools", "tool_choice", "thinking", "output_config"})
+"""Parameters that mean nothing to a model without tools."""
 _KEPT: Final = frozenset({"type", "id", "tool_use_id", "name", "role", "cache_control", "source", "signature", "data"})
 """Keys whose values are names for machines, not text."""
 
@@ -34,7 +36,7 @@ def prepared_for_llama(body: Mapping[str, Any], *, tools: bool = False) -> dict[
     Control tokens in texts are broken. Without TOOLS (the embedded model: its template drops calls and results, and refuses
     nothing) calls, results and images become plain text, thinking goes, and neither ``tools`` nor ``thinking`` is sent.
     """
-    ready = {key: value for key, value in body.items() if tools or key not in ("tools", "tool_choice", "thinking", "output_config")}
+    ready = {key: value for key, value in body.items() if tools or key not in _UNKNOWN}
     if "system" in ready:
         ready["system"] = _broken(ready["system"])
     ready["messages"] = [_message(message, tools) for message in body.get("messages", ())]

@@ -186,17 +186,15 @@ class MessagesApi:
     async def _call(self, method: str, path: str, model: str, *, stream: bool, **arguments: Any) -> Any:
         client = await self._ready()
         import anthropic
-
         import httpx2
 
         if stream:  # the response itself, unread: the SDK's typed events would drop fields that they do not know
             arguments["stream_cls"] = anthropic.AsyncStream[Any]
         try:
-            return await getattr(client, method)(path, cast_to=httpx2.Response if stream else object, stream=stream, **arguments)
+            cast_to = httpx2.Response if stream else object
+            return await getattr(client, method)(path, cast_to=cast_to, stream=stream, **arguments)
         except anthropic.APIStatusError as error:
-            raise error_for(
-                error.status_code, error.body, error.response.headers, server=self.server, model=model
-            ) from None
+            raise error_for(error.status_code, error.body, error.response.headers, server=self.server, model=model) from None
         except anthropic.APITimeoutError:
             raise Unreachable(f"{self.server} did not answer in time.") from None
         except anthropic.APIConnectionError as error:
@@ -266,7 +264,7 @@ def _events_of(response: Any) -> AsyncGenerator[Any, None]:
     """The server-sent events of RESPONSE as they came."""
     from anthropic import AsyncStream
 
-    return cast(AsyncGenerator[Any, None], AsyncStream.raw_events(response))
+    return cast("AsyncGenerator[Any, None]", AsyncStream.raw_events(response))
 
 
 def _import_sdk() -> None:

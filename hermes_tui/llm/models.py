@@ -33,6 +33,8 @@ FAMILIES: Final[tuple[tuple[str, int, int, float, float], ...]] = (
     ("claude-haiku-4", 200_000, 64_000, 1.0, 5.0),
     ("claude-", 200_000, 8_192, 3.0, 15.0),
 )
+EFFORTS: Final = ("low", "medium", "high", "xhigh", "max")
+THINKING_TYPES: Final = ("adaptive", "enabled", "between_tools", "disabled")
 GUESSED_WINDOW: Final = 8_192
 """For a model that nobody knows: local servers start with windows of 4 to 8 K, and too early beats too late."""
 CACHE_READ, CACHE_WRITE = 0.1, 1.25
@@ -51,10 +53,8 @@ class Price:
 
     def cost(self, usage: Usage) -> float:
         """Dollars for USAGE."""
-        parts = (
-            (usage.input, self.input), (usage.output, self.output), (usage.cache_read, self.cache_read), (usage.cache_write, self.cache_write)
-        )  # fmt: skip
-        return sum(tokens * dollars for tokens, dollars in parts) / 1_000_000
+        prompt = usage.input * self.input + usage.cache_read * self.cache_read + usage.cache_write * self.cache_write
+        return (prompt + usage.output * self.output) / 1_000_000
 
 
 FREE: Final = Price(0.0, 0.0, 0.0, 0.0, "runs on this machine")
@@ -75,7 +75,7 @@ def model_info(entry: Mapping[str, Any]) -> ModelInfo:
     capabilities: Mapping[str, Any] = raw if isinstance(raw, Mapping) else {}
     types, thinking = _thinking_of(capabilities.get("thinking"))
     effort = capabilities.get("effort")
-    efforts = tuple(e for e in ("low", "medium", "high", "xhigh", "max") if isinstance(effort, Mapping) and _supported(effort.get(e)))
+    efforts = tuple(e for e in EFFORTS if isinstance(effort, Mapping) and _supported(effort.get(e)))
     return ModelInfo(
         id=str(entry["id"]),
         name=str(entry.get("display_name") or ""),
@@ -106,7 +106,9 @@ def max_output_of(
     return _number("max_tokens", model, settings, infos, kind, main)
 
 
-def price_of(model: str, settings: Settings | None = None, *, kind: str = "anthropic", base_url: str | None = None) -> Price | None:
+def price_of(
+    model: str, settings: Settings | None = None, *, kind: str = "anthropic", base_url: str | None = None
+) -> Price | None:
     """What MODEL costs up to its first price step; None where nobody knows (a server of one's own)."""
     override = settings.models.get(model) if settings is not None else None
     if override is not None and override.price is not None:
@@ -118,15 +120,14 @@ def price_of(model: str, settings: Settings | None = None, *, kind: str = "anthr
         return FREE
     found = _listed(model, kind, base_url)
     if found is not None:
-        rates = {key: _base(getattr(found, key, None)) for key in ("input_mtok", "output_mtok", "cache_read_mtok", "cache_write_mtok")}
-        first, out = rates["input_mtok"], rates["output_mtok"]
+        first, out = _base(found, "input_mtok"), _base(found, "output_mtok")
         if first is not None and out is not None:
-            read, write = rates["cache_read_mtok"], rates["cache_write_mtok"]
+            cached, writing = _base(found, "cache_read_mtok"), _base(found, "cache_write_mtok")
             return Price(
                 first,
                 out,
-                first * CACHE_READ if read is None else read,
-                first * CACHE_WRITE if write is None else write,
+                first * CACHE_READ if cached is None else cached,
+                first * CACHE_WRITE if writing is None else writing,
                 "genai-prices",
             )
     family = _family(model) if kind == "anthropic" else None
@@ -246,7 +247,9 @@ def _listed(model: str, kind: str, base_url: str | None) -> Any:
     return found.get_prices(datetime.now(UTC)) if found is not None else None
 
 
-def _base(rate: Any) -> float | None:
+def _base(price: Any, key: str) -> float | None:
+    """The rate up to the first step."""
+    rate = getattr(price, key, None)
     return None if rate is None else float(getattr(rate, "base", rate))
 
 
@@ -265,7 +268,7 @@ def _thinking_of(capability: Any) -> tuple[tuple[str, ...], str | None]:
     if not isinstance(capability, Mapping):
         return (), None
     raw = capability.get("types")
-    types = tuple(t for t in ("adaptive", "enabled", "between_tools", "disabled") if isinstance(raw, Mapping) and _supported(raw.get(t)))
+    types = tuple(t for t in THINKING_TYPES if isinstance(raw, Mapping) and _supported(raw.get(t)))
     if not capability.get("supported"):
         return types, "none"
     return types, "off" if "disabled" in types else "between_tools" if "between_tools" in types else "always"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from hermes_tui.context.engine import Usage
 from hermes_tui.context.messages import Block
@@ -22,8 +22,15 @@ from hermes_tui.llm.provider import (
     ThinkingGrew,
 )
 
-CHUNK = 24
+CHUNK: Final = 24
 """Characters to an event: about what a provider sends at a time."""
+
+
+_GROWN: Final[Mapping[str, tuple[str, type[TextGrew | ThinkingGrew | InputGrew]]]] = {
+    "text": ("text", TextGrew),
+    "thinking": ("thinking", ThinkingGrew),
+    "tool_use": ("input", InputGrew),
+}
 
 
 class RecordingEnded(ProviderError):
@@ -35,7 +42,7 @@ class RecordedReply:
     """One reply of a transcript. Without usage nothing is measured (all zero), and no anchor is to be made of it."""
 
     content: tuple[Block, ...]
-    usage: Usage = Usage()
+    usage: Usage = field(default_factory=Usage)
     stop_reason: str = ""
     raw_usage: Mapping[str, Any] = field(default_factory=dict)
 
@@ -96,9 +103,7 @@ class RecordedProvider:
 
     async def _block(self, index: int, block: Block) -> AsyncIterator[StreamEvent]:
         kind = block.get("type")
-        key, grew = {
-            "text": ("text", TextGrew), "thinking": ("thinking", ThinkingGrew), "tool_use": ("input", InputGrew)
-        }.get(str(kind), ("", None))  # fmt: skip
+        key, grew = _GROWN.get(str(kind), ("", None))
         empty: Any = {} if kind == "tool_use" else ""
         yield BlockStarted(index, {**block, key: empty} if key else block)
         if grew is not None:

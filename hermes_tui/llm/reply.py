@@ -1,4 +1,4 @@
-"""A reply as it arrives: server-sent events in, the provider's events out, and at the end the blocks as they may be sent again."""
+"""A reply as it arrives: server-sent events in, the provider's events out, at the end the blocks as they may be sent back."""
 
 from __future__ import annotations
 

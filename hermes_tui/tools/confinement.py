@@ -11,8 +11,8 @@ from typing import Final
 from hermes_tui.tools.tools import ToolFailed
 
 NOT_ENTERED: Final = frozenset(
-    {".git", ".hg", ".svn", ".venv", "venv", "node_modules", "__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".tox",
-     ".hypothesis", ".idea", ".cache"}
+    {".git", ".hg", ".svn", ".venv", "venv", "node_modules", "__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache",
+     ".tox", ".hypothesis", ".idea", ".cache"}
 )  # fmt: skip
 """Folders that hold what tools made, not what people wrote: listed, never walked into unless named."""
 MAX_FILE: Final = 20_000_000
@@ -65,7 +65,7 @@ def entries_of(folder: Path) -> list[os.DirEntry[str]]:
 
 
 def files_under(start: Path, directory: Path, check: Callable[[], None]) -> Iterator[Path]:
-    """Files in START and below it, in order of their names; links that lead out of DIRECTORY and NOT_ENTERED folders are left out."""
+    """Files in START and below it, by name; links that lead out of DIRECTORY and NOT_ENTERED folders are left out."""
     if start.is_file():
         yield start
         return

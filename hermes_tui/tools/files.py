@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import io
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -69,16 +70,18 @@ def read_file(arguments: Mapping[str, Any], work: Work) -> str:
     text = read_text(confined(asked, work.directory), asked)
     if not text:
         return "[the file is empty]"
-    lines = text.splitlines(keepends=True)
+    lines = list(io.StringIO(text))
     first = arguments.get("offset", 1)
     if first > len(lines):
         raise ToolFailed(f"{asked} has {len(lines):,} lines; line {first:,} is past its end.")
     last = min(len(lines), first - 1 + arguments.get("limit", DEFAULT_LINES))
-    taken, size = [], 0
+    taken: list[str] = []
+    size = 0
     for line in lines[first - 1 : last]:
         if taken and size + len(line) > MAX_CHARACTERS:
             break
-        taken.append(line if len(line) <= MAX_CHARACTERS else line[:MAX_CHARACTERS] + f"[line of {len(line):,} characters cut here]\n")
+        whole = len(line) <= MAX_CHARACTERS
+        taken.append(line if whole else f"{line[:MAX_CHARACTERS]}[line of {len(line):,} characters cut here]\n")
         size += len(taken[-1])
     end = first - 1 + len(taken)
     body = "".join(taken)
@@ -119,7 +122,7 @@ def search_files(arguments: Mapping[str, Any], work: Work) -> str:
             if time.monotonic() > ends:
                 raise TimeoutError
     except TimeoutError:
-        found.append(f"[stopped after {SEARCH_SECONDS:g} seconds, {searched:,} files searched; use a simpler pattern or a path]")
+        found.append(f"[stopped after {SEARCH_SECONDS:g} s, {searched:,} files searched; use a simpler pattern or a path]")
         return "\n".join(found)
     return "\n".join(found) or f"No match for {wanted!r} in {searched:,} files."
 
@@ -143,7 +146,7 @@ def _finder(wanted: str, *, is_regex: bool, ignore_case: bool, ends: float) -> C
 
         return find_text
 
-    import regex  # unlike the standard library's it takes a time limit, and it lets the other threads run
+    import regex  # type: ignore[import-untyped]  # unlike the standard library's it takes a time limit, and it lets the other threads run
 
     try:
         compiled = regex.compile(wanted, regex.IGNORECASE if ignore_case else 0)
@@ -164,7 +167,7 @@ def _finder(wanted: str, *, is_regex: bool, ignore_case: bool, ends: float) -> C
 
 
 def _lines(text: str) -> list[tuple[int, str]]:
-    return list(enumerate(text.splitlines(), 1))
+    return [(number, line.rstrip("\r\n")) for number, line in enumerate(io.StringIO(text), 1)]
 
 
 def _clipped(line: str) -> str:
@@ -183,14 +186,14 @@ FILE_TOOLS: Final = (
     Tool(
         name="list_files",
         description=(
-            "List the files and folders at a path inside the working directory, with sizes in bytes. With `recursive` or a `pattern` "
-            f"every file below it, folders like {', '.join(sorted(NOT_ENTERED)[:4])} left out."
+            "List the files and folders at a path inside the working directory, with sizes in bytes. With `recursive` or a "
+            f"`pattern` every file below it, folders like {', '.join(sorted(NOT_ENTERED)[:4])} left out."
         ),
         input_schema={
             "type": "object",
             "properties": {
-                "path": {"type": "string", "description": "Folder, relative to the working directory. Default: the directory itself."},
-                "pattern": {"type": "string", "description": "Only files whose path fits this glob, such as *.py or src/**/*.toml."},
+                "path": {"type": "string", "description": "Folder, relative to the working directory. Default: \".\"."},
+                "pattern": {"type": "string", "description": "Only files that fit this glob, such as *.py or src/**/*.toml."},
                 "recursive": {"type": "boolean", "description": "List everything below the path. Default: false."},
             },
         },
@@ -200,8 +203,8 @@ FILE_TOOLS: Final = (
     Tool(
         name="read_file",
         description=(
-            "Read a text file inside the working directory. A long file comes in stretches: the end of the result says where to "
-            "read on. Line numbers are not part of the result."
+            "Read a text file inside the working directory. A long file comes in stretches: the end of the result says where "
+            "to read on. Line numbers are not part of the result."
         ),
         input_schema={
             "type": "object",
@@ -218,8 +221,8 @@ FILE_TOOLS: Final = (
     Tool(
         name="search_files",
         description=(
-            "Find lines in the files below a path inside the working directory. The pattern is plain text unless `regex` is true. "
-            "Results read path:line: text."
+            "Find lines in the files below a path inside the working directory. The pattern is plain text unless `regex` is "
+            "true. Results read path:line: text."
         ),
         input_schema={
             "type": "object",

@@ -152,7 +152,8 @@ def result_of(call: Block, text: str, *, is_error: bool = False) -> Block:
     shown = scrub(text) if text.strip() else "(no output)"
     if len(shown) > MAX_RESULT:
         shown = f"{shown[:MAX_RESULT]}\n[cut here: {len(shown):,} characters in all, {MAX_RESULT:,} shown]"
-    block: dict[str, Any] = {"type": "tool_result", "tool_use_id": call.get("id", ""), "content": [{"type": "text", "text": shown}]}
+    content = [{"type": "text", "text": shown}]
+    block: dict[str, Any] = {"type": "tool_result", "tool_use_id": call.get("id", ""), "content": content}
     if is_error:
         block["is_error"] = True
     return block
