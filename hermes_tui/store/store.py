@@ -158,10 +158,12 @@ class Store:
                 tokens=tokens,
             )
 
-    def messages(self, chain: str, *, before: int | None = None, limit: int | None = None) -> tuple[Message, ...]:
-        """The transcript of CHAIN across all its sessions, ascending; the LIMIT newest with a sequence under BEFORE."""
+    def messages(
+        self, chain: str, *, before: int | None = None, limit: int | None = None, origin: Origin | None = None
+    ) -> tuple[Message, ...]:
+        """The transcript of CHAIN across all its sessions, ascending; the LIMIT newest with a sequence under BEFORE, by ORIGIN."""
         with self._database.read() as connection:
-            return transcript.transcript(connection, chain, before=before, limit=limit)
+            return transcript.transcript(connection, chain, before=before, limit=limit, origin=origin)
 
     def message(self, identifier: str) -> Message:
         """The message of that id, as it was said.

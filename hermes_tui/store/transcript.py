@@ -120,12 +120,19 @@ def message(connection: Connection, identifier: str) -> Message:
 
 
 def transcript(
-    connection: Connection, chain: str, *, before: int | None = None, limit: int | None = None
+    connection: Connection,
+    chain: str,
+    *,
+    before: int | None = None,
+    limit: int | None = None,
+    origin: Origin | None = None,
 ) -> tuple[Message, ...]:
-    """Every message that CHAIN ever named, in order; the LIMIT newest of those with a sequence under BEFORE."""
+    """Every message that CHAIN ever named, in order; the LIMIT newest of those from ORIGIN with a sequence under BEFORE."""
     named = select(entries.c.message, entries.c.position).where(entries.c.chain == chain, entries.c.message.is_not(None))
     if before is not None:
         named = named.where(entries.c.position < 2 * before)
+    if origin is not None:
+        named = named.join(messages, messages.c.id == entries.c.message).where(messages.c.origin == origin)
     # A message keeps its position in every row that names it, so one row of each position is one of each message.
     page = named.group_by(entries.c.position).order_by(entries.c.position.desc())
     if limit is not None:

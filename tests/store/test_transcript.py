@@ -81,6 +81,8 @@ def test_the_transcript_is_one_across_sessions_and_prunes_newest_page_first(stor
     assert store.messages(chain, before=11, limit=4) == everything[7:11]
     assert store.messages(chain, before=2, limit=10) == everything[:2]
     assert store.messages(chain, before=0) == ()
+    assert [m.sequence for m in store.messages(chain, origin="user")] == [0, 2, 4, 6, 8, 10, 12]
+    assert [m.sequence for m in store.messages(chain, origin="user", before=9, limit=2)] == [6, 8]
 
 
 def test_a_message_goes_to_the_tip_whoever_holds_an_older_session(store: Store) -> None:
