@@ -54,9 +54,8 @@ def version_of(path: Path, patience: float) -> int:
     except DatabaseDamaged:
         if _outside(path) == before:
             raise
-        version = _inspect(
-            path, patience, immutable=False
-        )  # another process wrote while we read without a lock: read as its peer
+        # Another process wrote while we read without a lock: read as its peer.
+        version = _inspect(path, patience, immutable=False)
     if version > SCHEMA_VERSION:
         raise DatabaseNewer(
             f"The database {path} was written by a newer version of Hermes TUI (schema {version}, this one knows "

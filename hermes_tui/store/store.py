@@ -161,7 +161,7 @@ class Store:
     def messages(
         self, chain: str, *, before: int | None = None, limit: int | None = None, origin: Origin | None = None
     ) -> tuple[Message, ...]:
-        """The transcript of CHAIN across all its sessions, ascending; the LIMIT newest with a sequence under BEFORE, by ORIGIN."""
+        """The transcript of CHAIN across all its sessions, ascending; the LIMIT newest from ORIGIN and before a sequence."""
         with self._database.read() as connection:
             return transcript.transcript(connection, chain, before=before, limit=limit, origin=origin)
 
