@@ -82,6 +82,9 @@ def error_for(status: int, payload: Any, headers: Mapping[str, str], *, server: 
     overflow = overflow_of(status, payload, server)
     if overflow is not None:
         return overflow
+    if 300 <= status < 400:
+        where = headers.get("location") or "another address"
+        return RequestRefused(f"{server} redirects to {where} ({status}); set provider.base_url to it if you trust it.", status=status)
     if status == 401 or kind == "authentication_error":
         return Unauthorised(
             f"{server} refused the key ({status}). Set a valid one with /key, or in ANTHROPIC_API_KEY (for another server: "

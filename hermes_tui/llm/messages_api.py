@@ -89,6 +89,10 @@ class MessagesApi:
     async def stream(self, request: ModelRequest) -> AsyncIterator[StreamEvent]:
         """Send REQUEST; see `Provider.stream`."""
         response = await self._post("/v1/messages", request.body, request.betas, stream=True)
+        kind = str(response.headers.get("content-type", ""))
+        if "event-stream" not in kind:
+            await response.aclose()
+            raise ServerFailed(f"{self.server} answered with {kind or 'something'} where a stream of events was due.")
         reply = Reply(self.server)
         events = _events_of(response)
         wait = FIRST_EVENT_SECONDS
@@ -153,7 +157,10 @@ class MessagesApi:
             entries = page.get("data") if isinstance(page, Mapping) else None
             if not isinstance(entries, list):
                 raise ServerFailed(f"{self.server} lists its models in a form that is not known.")
-            found += [model_info(entry) for entry in entries if isinstance(entry, Mapping) and entry.get("id")]
+            known = [entry for entry in entries if isinstance(entry, Mapping) and entry.get("id")]
+            found += [model_info(entry) for entry in known]
+            if any(entry.get("owned_by") == "llamacpp" for entry in known):
+                self.breaks_control_tokens = True
             after = str(page.get("last_id") or "")
             if not page.get("has_more") or not after:
                 break

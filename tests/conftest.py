@@ -1,0 +1,69 @@
+"""What all tests share: Hypothesis profiles, an environment without the developer's own, and the fake Messages API."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+_ALLOWED = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much, HealthCheck.large_base_example]
+settings.register_profile("default", max_examples=40, deadline=None, suppress_health_check=_ALLOWED)
+settings.register_profile("ci", max_examples=300, deadline=None, suppress_health_check=_ALLOWED)
+settings.register_profile("deep", max_examples=20_000, deadline=None, suppress_health_check=_ALLOWED)
+settings.load_profile("default")
+
+FAKE = Path(__file__).parent / "fakes" / "fake_anthropic.py"
+OWN = ("ANTHROPIC_", "HERMES_TUI_", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")
+"""Variables by which the developer's own keys, servers and settings would get into a test."""
+for _name in [name for name in os.environ if name.startswith(OWN) and name != "HERMES_TUI_REAL_DATA"]:
+    del os.environ[_name]
+
+
+@dataclass(frozen=True)
+class FakeApi:
+    """A running fake of the Messages API.
+
+    Attributes:
+        url: its address.
+        log: a line of JSON for every request: at, path, key, body.
+    """
+
+    url: str
+    log: Path
+
+    def requests(self) -> list[dict[str, Any]]:
+        """What was asked so far."""
+        import json
+
+        return [json.loads(line) for line in self.log.read_text().splitlines()] if self.log.exists() else []
+
+
+@pytest.fixture
+def fake_api(tmp_path: Path) -> Iterator[Callable[..., FakeApi]]:
+    """``fake_api(words=20, window=8000)`` starts a fake with these options; all of them end with the test."""
+    running: list[subprocess.Popen[str]] = []
+
+    def start(**flags: Any) -> FakeApi:
+        log = tmp_path / f"requests-{len(running)}.jsonl"
+        given = {"rate": 5_000, "words": 20, "log": log, **flags}
+        options: list[str] = []
+        for name, value in given.items():
+            option = "--" + name.replace("_", "-")
+            options += [] if value is False else [option] if value is True else [option, str(value)]
+        # Its complaints about clients that hang up are what some tests are for.
+        process = subprocess.Popen(
+            [sys.executable, str(FAKE), *options], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        )
+        running.append(process)
+        assert process.stdout is not None
+        return FakeApi(process.stdout.readline().strip(), Path(given["log"]))
+
+    yield start
+    for process in running:
+        process.kill()
+        process.wait()
