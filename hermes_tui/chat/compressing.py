@@ -290,7 +290,7 @@ class Compressing:
         if self._running is not None:
             self._background.stop()
             await _ended(self._running)
-        while True:
+        for _ in range(PASSES):
             async with self._boundary_lock:
                 if at.budgets is None:
                     at.publish(NoticeRaised(at.impossible, severity="error"))
@@ -308,14 +308,15 @@ class Compressing:
             with _Running(self):
                 prepared = await self._write_beside(planned, "manual", by_hand=True)
             if prepared is not None:
-                break
-            if not self._yields:
+                self.prepared = prepared
+                if self._boundary_lock.locked():
+                    return  # the turn that has begun meanwhile applies it at its next boundary
+                async with self._boundary_lock:
+                    if await self._apply_by_hand() != "moved":
+                        return
+            elif not self._yields:
                 return
             self._yields = False
-        self.prepared = prepared
-        if not self._boundary_lock.locked():
-            async with self._boundary_lock:
-                await self._apply_by_hand()
 
     async def _write_beside(self, planned: Planned, trigger: Trigger, *, by_hand: bool) -> Prepared | None:
         """Carry a plan out beside the turns; None where it was stopped, and then nothing has changed."""
@@ -330,14 +331,13 @@ class Compressing:
             self._at.publish(CompressionStopped())
             raise
 
-    async def _apply_by_hand(self) -> None:
+    async def _apply_by_hand(self) -> Done:
         """Apply what was asked for by hand, if a turn has not compressed the same middle meanwhile."""
         ready = await self._ready()
         if ready is not None:
-            await self._applied(ready, "manual")
-        else:
-            meanwhile = Refusal("nothing_eligible", "The conversation was compressed meanwhile; this summary is not needed.")
-            await self._passes.refused(meanwhile, "manual")
+            return await self._applied(ready, "manual")
+        meanwhile = Refusal("nothing_eligible", "The conversation was compressed meanwhile; this summary is not needed.")
+        return await self._passes.refused(meanwhile, "manual")
 
 
 class _Running:

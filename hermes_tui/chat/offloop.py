@@ -28,6 +28,18 @@ class OffLoop:
         """CALL in the database's thread; what it raises is raised here."""
         return await _finished(self._database, partial(call, *args, **named))
 
+    async def stored_or_undone(self, undo: Callable[[T], object], call: Callable[..., T], *args: Any, **named: Any) -> T:
+        """CALL in the database's thread. If the task is cancelled meanwhile, UNDO is given its result, which nobody learns."""
+        loop = asyncio.get_running_loop()
+        future = loop.run_in_executor(self._database, partial(call, *args, **named))
+        try:
+            return await asyncio.shield(future)
+        except asyncio.CancelledError:
+            await asyncio.wait({future})
+            if future.exception() is None:
+                await asyncio.wait({loop.run_in_executor(self._database, undo, future.result())})
+            raise
+
     async def thought(self, call: Callable[..., T], *args: Any, **named: Any) -> T:
         """CALL, pure code, in the planning thread; what it raises is raised here."""
         return await _finished(self._planning, partial(call, *args, **named))
@@ -41,6 +53,7 @@ class OffLoop:
         except asyncio.CancelledError:
             own.cancel()
             await asyncio.wait({future})
+            future.exception()  # taken, so that nobody is told of a cancellation that was wanted
             raise
 
     def close(self) -> None:

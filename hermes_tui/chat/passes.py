@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -92,6 +93,10 @@ class Passes:
         try:
             engine = at.engine
             made = await at.off.beside(lambda: engine.compress(plan, summariser))
+        except asyncio.CancelledError:
+            if calls is not None:
+                await calls.ended()
+            raise
         except Exception as problem:
             if not at.take_over(f"it failed at compressing ({type(problem).__name__}: {problem})"):
                 raise

@@ -50,6 +50,9 @@ def fitted(
     made, plan = prepared.compression, prepared.compression.plan
     if made.change is None or plan.chain != view.chain:
         return None
+    last = view.last_message
+    if view.generation == plan.generation and last is not None and last.id == plan.last_message:
+        return prepared
     if view.generation == plan.generation:
         change: Change | None = made.change
     else:
@@ -59,7 +62,6 @@ def fitted(
     before, after = size(view), size(view.apply(change))
     if after > GAIN * before:
         return None
-    last = view.last_message
     fresh = replace(
         plan,
         generation=view.generation,

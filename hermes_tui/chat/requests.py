@@ -152,9 +152,14 @@ class Requests:
         body: Mapping[str, Any],
         renderer: int | None,
     ) -> str:
-        """Write the row of a request that is about to go out; returns its id."""
+        """Write the row of a request about to go out; returns its id. One that is stopped meanwhile is marked unsent."""
         at, last = self._standing, view.last_message
-        return await at.off.stored(
+
+        def unsent(identifier: str) -> None:
+            at.store.finish_request(identifier, usage=None, cost=None, status=UNSENT)
+
+        return await at.off.stored_or_undone(
+            unsent,
             at.store.begin_request,
             chain=at.chain,
             session=view.session,

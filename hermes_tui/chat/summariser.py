@@ -73,6 +73,7 @@ class SummaryCalls:
         self._at, self._requests, self._model, self._view = standing, requests, model, view
         self._cost_of = cost_of
         self._calls = 0
+        self._running: set[asyncio.Task[Any]] = set()
         self.cost: float | None = None
         self.unreachable = False
 
@@ -94,6 +95,10 @@ class SummaryCalls:
             SummariserFailed: it could not be reached or took too long (transport), or it refused or cut the answer off.
         """
         self._calls += 1
+        task = asyncio.current_task()
+        if task is not None:
+            self._running.add(task)
+            task.add_done_callback(self._running.discard)
         for attempt in range(len(DELAYS) + 1):
             try:
                 async with asyncio.timeout(TIMEOUT):
@@ -111,6 +116,11 @@ class SummaryCalls:
                 self._at.publish(RetryScheduled(f"Summary: {problem.sentence}", pause, attempt + 1))
                 await asyncio.sleep(pause)
         raise AssertionError("the last attempt returns or raises")
+
+    async def ended(self) -> None:
+        """Wait until no call is under way any more: one that was stopped has written down how it ended."""
+        if self._running:
+            await asyncio.wait(set(self._running))
 
     async def _once(self, prompt: SummaryPrompt) -> str:
         """One attempt: a request row with its body, then the stream."""

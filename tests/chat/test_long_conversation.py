@@ -59,7 +59,9 @@ async def test_sixty_turns_in_the_foreground(fake: Callable[..., FakeApi], stage
     assert [at for at, reason in enumerate(ended) if reason != "end_turn"] == [9, 22, 41]
     assert refused(on) == []
     overflows = [e for e in on.said(Compressed) if e.trigger == "overflow"]
-    assert overflows and conversation.budgets is not None and conversation.budgets.window.value == 20_000
+    assert overflows
+    assert conversation.budgets is not None
+    assert conversation.budgets.window.value == 20_000
     assert conversation.budgets.window.source == "learned from an error"
     assert len(on.said(Compressed)) >= 4
     assert any(e.kind == "summarise" for e in on.said(Compressed))
@@ -79,7 +81,8 @@ async def test_sixty_turns_with_summaries_prepared_beside_them(
     await asyncio.gather(*on.beside)
     assert [at for at, e in enumerate(on.said(TurnEnded)) if e.reason != "end_turn"] == [9, 22, 41]
     assert refused(on) == []
-    assert [e for e in on.said(CompressionStarted) if e.background] and len(on.said(Compressed)) >= 4
+    assert [e for e in on.said(CompressionStarted) if e.background]
+    assert len(on.said(Compressed)) >= 4
     sent_and_logged(on.store, conversation.chain, api)
     await whole(on)
 
@@ -98,7 +101,8 @@ async def whole(on: Stage) -> None:
     groups_of(said)
     in_context = {e.message.id for e in conversation.view.entries if e.message}
     told = conversation.view.summary.covered if conversation.view.summary else frozenset()
-    assert in_context | told == {m.id for m in said} and not in_context & told
+    assert in_context | told == {m.id for m in said}
+    assert not in_context & told
     assert not [n for n in on.said(NoticeRaised) if n.severity == "error"]
     for _, purpose, sha256, body in sent_bodies(store, conversation.chain):
         assert sha256_of(body) == sha256, purpose

@@ -48,9 +48,12 @@ async def test_the_gauge_shows_what_was_measured_and_totals_only_grow(fake: Fake
     assert conversation.state.anchor is not None
     await conversation.send("two")
     assert conversation.size.tokens > first.tokens
-    assert conversation.totals.requests == totals.requests + 1 and conversation.totals.cost >= totals.cost
+    assert conversation.totals.requests == totals.requests + 1
+    assert conversation.totals.cost >= totals.cost
     again = await conversation.open(conversation.parts, conversation.chain)
-    assert again.totals == conversation.totals and again.size == conversation.size and again.view == conversation.view
+    assert again.totals == conversation.totals
+    assert again.size == conversation.size
+    assert again.view == conversation.view
     await again.close()
 
 
@@ -63,7 +66,8 @@ async def test_calls_are_run_and_their_results_reach_the_model(fake: Fake, stage
     assert [m.origin for m in said] == ["user", "model", "tool", "model"]
     assert len(calls_of(said[1])) == 2
     texts = [result_text(b) for b in results_of(said[2])]
-    assert "8443" in texts[0] and "notes.txt" in texts[1]
+    assert "8443" in texts[0]
+    assert "notes.txt" in texts[1]
     assert len(on.said(ToolEnded)) == 2
 
 
@@ -135,11 +139,14 @@ async def test_messages_typed_while_a_turn_runs_become_turns_of_their_own_in_ord
     await on.until(lambda: on.said(BlockGrew))
     await conversation.send("second")
     await conversation.send("third")
-    assert conversation.busy and [e.waiting for e in on.said(MessageQueued)] == [1, 2]
+    assert conversation.busy
+    assert [e.waiting for e in on.said(MessageQueued)] == [1, 2]
     await turn
     said = [plain_text(m.content) for m in await conversation.messages() if m.is_real_user]
-    assert said == ["first", "second", "third"] and len(on.said(TurnStarted)) == 3
-    assert not conversation.busy and not conversation.queue
+    assert said == ["first", "second", "third"]
+    assert len(on.said(TurnStarted)) == 3
+    assert not conversation.busy
+    assert not conversation.queue
 
 
 @pytest.mark.parametrize("fault", ["529", "500"])
@@ -160,7 +167,8 @@ async def test_a_server_that_names_its_pause_is_waited_for_and_esc_ends_the_wait
     started = time.perf_counter()
     conversation.cancel()
     await turn
-    assert time.perf_counter() - started < 0.3 and on.said(TurnEnded)[-1].reason == "cancelled"
+    assert time.perf_counter() - started < 0.3
+    assert on.said(TurnEnded)[-1].reason == "cancelled"
 
 
 @pytest.mark.parametrize("fault", ["drop", "midstream-error", "garbage"])
@@ -171,9 +179,11 @@ async def test_a_reply_that_breaks_off_every_time_is_kept_once_when_retries_end(
     await conversation.send(f"!fault {fault}")
     assert [e.attempt for e in on.said(RetryScheduled)] == [1, 2, 3]
     ended = on.said(TurnEnded)[-1]
-    assert ended.reason == "failed" and ended.sentence.endswith(".")
+    assert ended.reason == "failed"
+    assert ended.sentence.endswith(".")
     said = await conversation.messages()
-    assert [m.origin for m in said] == ["user", "model"] and len(plain_text(said[1].content).split()) >= 10
+    assert [m.origin for m in said] == ["user", "model"]
+    assert len(plain_text(said[1].content).split()) >= 10
     await conversation.send("hello")
     assert on.said(TurnEnded)[-1].reason == "end_turn"
     sent_and_logged(on.store, conversation.chain, api)
@@ -183,7 +193,8 @@ async def test_a_reply_cut_at_max_tokens_is_kept_and_said_so(fake: Fake, stage: 
     on = stage(fake("--rate", "5000", "--words", "20"))
     conversation = await on.start()
     await conversation.send("!fault maxtokens")
-    assert on.said(TurnEnded)[-1].reason == "max_tokens" and "continue" in on.said(TurnEnded)[-1].sentence
+    assert on.said(TurnEnded)[-1].reason == "max_tokens"
+    assert "continue" in on.said(TurnEnded)[-1].sentence
     assert len(await conversation.messages()) == 2
 
 
@@ -193,8 +204,10 @@ async def test_a_wrong_key_is_one_sentence_and_the_message_stays(fake: Fake, sta
     on = stage(fake("--rate", "5000"))
     conversation = await on.start(provider=MessagesApi(on.address, "bad-key"))
     await conversation.send("hello")
-    assert on.said(TurnEnded)[-1].reason == "failed" and "key" in on.said(TurnEnded)[-1].sentence
-    assert not on.said(RetryScheduled) and len(await conversation.messages()) == 1
+    assert on.said(TurnEnded)[-1].reason == "failed"
+    assert "key" in on.said(TurnEnded)[-1].sentence
+    assert not on.said(RetryScheduled)
+    assert len(await conversation.messages()) == 1
 
 
 async def test_a_turn_ends_in_words_when_its_iterations_are_spent(fake: Fake, stage: At) -> None:
@@ -203,7 +216,9 @@ async def test_a_turn_ends_in_words_when_its_iterations_are_spent(fake: Fake, st
     on.configure(context__auto=False)
     await conversation.send("!fault loop:200 tool:list_files {}")
     ended = on.said(TurnEnded)[-1]
-    assert ended.reason == "iterations" and "90" in ended.sentence and "continue" in ended.sentence
+    assert ended.reason == "iterations"
+    assert "90" in ended.sentence
+    assert "continue" in ended.sentence
     assert not conversation.view.has_open_call
 
 
@@ -227,7 +242,8 @@ async def test_a_cancelled_task_keeps_the_partial_reply_too(fake: Fake, stage: A
     turn.cancel()
     with pytest.raises(asyncio.CancelledError):
         await turn
-    assert not conversation.busy and on.said(TurnEnded)[-1].reason == "cancelled"
+    assert not conversation.busy
+    assert on.said(TurnEnded)[-1].reason == "cancelled"
     assert (await conversation.messages())[-1].origin == "model"
 
 
@@ -235,10 +251,13 @@ async def test_a_window_that_cannot_work_is_refused_in_words(fake: Fake, stage: 
     on = stage(fake())
     on.configure(model__window=1024)
     conversation = await on.start()
-    assert conversation.budgets is None and "1,024" in conversation.impossible
+    assert conversation.budgets is None
+    assert "1,024" in conversation.impossible
     await conversation.send("hello")
-    assert on.said(TurnEnded)[-1].reason == "failed" and "1,024" in on.said(TurnEnded)[-1].sentence
-    assert not on.said(RequestStarted) and len(on.said(MessageStored)) == 1
+    assert on.said(TurnEnded)[-1].reason == "failed"
+    assert "1,024" in on.said(TurnEnded)[-1].sentence
+    assert not on.said(RequestStarted)
+    assert len(on.said(MessageStored)) == 1
 
 
 async def test_a_database_that_fails_is_told_and_nothing_is_lost_from_the_composer(fake: Fake, stage: At) -> None:
@@ -249,7 +268,8 @@ async def test_a_database_that_fails_is_told_and_nothing_is_lost_from_the_compos
     other.execute("BEGIN IMMEDIATE")
     await conversation.send("keep me")
     notice = on.said(NoticeRaised)[-1]
-    assert notice.severity == "error" and notice.details["unsent"] == "keep me"
+    assert notice.severity == "error"
+    assert notice.details["unsent"] == "keep me"
     other.execute("ROLLBACK")
     await conversation.send("keep me")
     assert [m.origin for m in await conversation.messages()] == ["user", "model"]
