@@ -11,7 +11,7 @@ from sqlalchemy import Connection, insert, select, update
 from hermes_tui.context.engine import Usage
 from hermes_tui.context.messages import scrub_json
 from hermes_tui.store import codec, texts
-from hermes_tui.store.errors import RequestNotFound
+from hermes_tui.store.errors import RequestNotFound, SessionNotFound
 from hermes_tui.store.ids import new_id, time_of
 from hermes_tui.store.processes import is_alive, this_process
 from hermes_tui.store.records import Purpose, RequestRecord
@@ -41,7 +41,10 @@ def begin(
     identifier = new_id()
     system = tools = None
     if purpose == "turn":
-        system, tools = connection.execute(select(sessions.c.system, sessions.c.tools).where(sessions.c.id == session)).one()
+        row = connection.execute(select(sessions.c.system, sessions.c.tools).where(sessions.c.id == session)).first()
+        if row is None:
+            raise SessionNotFound(f"There is no session {session}.")
+        system, tools = row
     connection.execute(
         insert(requests).values(
             id=identifier,

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import shutil
-from collections.abc import Iterator
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +21,27 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("empty") / "hermes.db"
     Store.open(path).close()
     return path
+
+
+Forked = Callable[[str, Path], Any]
+"""Carries an action out in processes of its own, and answers with what they said (see ``forked``)."""
+
+
+@pytest.fixture(scope="session")
+def forked() -> Iterator[Forked]:
+    command = [sys.executable, "-m", "tests.store.forked"]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2])
+    lines, answers = process.stdin, process.stdout
+    assert lines is not None
+    assert answers is not None
+
+    def ask(action: str, path: Path) -> Any:
+        print(json.dumps([action, str(path)]), file=lines, flush=True)
+        return json.loads(answers.readline())
+
+    yield ask
+    lines.close()
+    process.wait()
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
-"""Processes of our own on one database: imported once, then forked, so that many of them cost little.
+"""Processes of our own on one database: one that has imported everything, and forks whatever a test asks for.
 
-Run as ``python -m tests.store.forked ACTION PATH``; prints one JSON list with what each process said.
+Run as ``python -m tests.store.forked``; reads lines of JSON, an action and the path of a database, and answers each with one of
+what the processes said.
 """
 
 from __future__ import annotations
@@ -9,29 +10,34 @@ import json
 import os
 import shutil
 import signal
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import alembic.command  # noqa: F401 - imported once, before the forks
 from sqlalchemy import Engine, event
 
 from hermes_tui.context.messages import text_block
 from hermes_tui.store.database import Database
 from hermes_tui.store.records import Applied
 from hermes_tui.store.store import Store
-from tests.store.talk import apply, prune, reply, say, start, summarise, turns
+from tests.store.talk import (
+    CALL,
+    STARTED,
+    apply,
+    ask,
+    begin_request,
+    prune,
+    reply,
+    say,
+    start,
+    summarise,
+    turns,
+)
 
 PROCESSES = 4
 ROUNDS = 12
-
-
-def forked(action: str, path: Path) -> Any:
-    """What the processes of ACTION on the database at PATH said."""
-    command = [sys.executable, "-m", "tests.store.forked", action, str(path)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=Path(__file__).parents[2])
-    return json.loads(done.stdout.splitlines()[-1])
 
 
 # Several at once
@@ -91,6 +97,34 @@ def at_once(action: Callable[[Path, int], list[Any]], path: Path) -> list[Any]:
         answers.append(answer_out)
     os.close(gate_in)
     return [json.loads(b"".join(iter(lambda out=out: os.read(out, 65536), b""))) for out in answers]
+
+
+# Killed while replies stream
+
+
+_streaming: list[int] = []
+
+
+def stream(path: Path) -> None:
+    """Leave replies streaming in a process of their own."""
+    ready_out, ready_in = os.pipe()
+    child = os.fork()
+    if child == 0:
+        store = Store.open(path)
+        for blocks in ([text_block("half a rep")], [text_block("I look."), CALL], [STARTED]):
+            chain = start(store)
+            store.save_draft(chain, ask(store, chain), blocks, streaming=0)
+        os.write(ready_in, b"streaming")
+        signal.pause()
+    os.read(ready_out, 9)
+    _streaming.append(child)
+
+
+def kill_stream(path: Path) -> None:
+    """Kill that process, and see it gone."""
+    child = _streaming.pop()
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
 
 
 # Killed at every statement
@@ -160,17 +194,7 @@ def kill(path: Path) -> dict[str, list[Any]]:
     store = Store.open(path)
     chain = start(store, title="A talk #12")
     turns(store, chain, 6)
-    request = store.begin_request(
-        chain=chain,
-        session=chain,
-        generation=0,
-        last_message=store.messages(chain)[-1].id,
-        purpose="turn",
-        model="model-a",
-        parameters={},
-        renderer=1,
-        body={},
-    )
+    request = begin_request(store, chain)
     store.close()
     if os.fork() == 0:  # the reply streamed in a process that is dead by now
         store = Store.open(path)
@@ -186,8 +210,6 @@ def kill(path: Path) -> dict[str, list[Any]]:
 
 def birth(path: Path) -> list[Any]:
     """What a person finds who opens a database again whose very making was killed at many of its statements."""
-    import alembic.command  # noqa: F401 - imported once, before the fork
-
     found = []
     for statement in range(1, 400, 3):
         path.unlink(missing_ok=True)
@@ -240,15 +262,18 @@ def _seen(path: Path, chain: str) -> dict[str, Any]:
     return seen | {"goes_on": goes_on}
 
 
+ACTIONS: dict[str, Callable[[Path], Any]] = {
+    "begin": lambda path: at_once(begin, path),
+    "talk": lambda path: at_once(talk, path),
+    "split": lambda path: at_once(split, path),
+    "kill": kill,
+    "birth": birth,
+    "stream": stream,
+    "kill-stream": kill_stream,
+}
+
+
 if __name__ == "__main__":
-    action, target = sys.argv[1], Path(sys.argv[2])
-    said: Any
-    if action == "birth":
-        said = birth(target)
-    elif action == "kill":
-        said = kill(target)
-    else:
-        if action == "begin":
-            import alembic.command  # noqa: F401 - imported once, before the fork
-        said = at_once({"begin": begin, "talk": talk, "split": split}[action], target)
-    print(json.dumps(said))
+    for line in sys.stdin:
+        asked, target = json.loads(line)
+        print(json.dumps(ACTIONS[asked](Path(target))), flush=True)

@@ -10,7 +10,7 @@ from hypothesis import settings
 from hermes_tui.context.engine import Compression, Plan
 from hermes_tui.context.fidelity import Fidelity, LostFact
 from hermes_tui.context.ledger import Fact, Ledger
-from hermes_tui.context.messages import Message, text_block
+from hermes_tui.context.messages import Block, Message, text_block
 from hermes_tui.context.regions import Regions
 from hermes_tui.context.summaries import Summary
 from hermes_tui.context.view import Change, ContextView, Entry, Treatment
@@ -20,6 +20,9 @@ from hermes_tui.store.store import Store
 
 SOME = settings(max_examples=max(5, settings.default.max_examples // 4))
 """For properties whose every example writes a whole conversation."""
+CALL: Block = {"type": "tool_use", "id": "a", "name": "read_file", "input": {"path": "x"}}
+STARTED: Block = {"type": "tool_use", "id": "a", "name": "read_file", "input": {}}
+"""A call as it begins to stream: it looks whole."""
 TOOLS = ({"name": "read_file", "description": "", "input_schema": {"type": "object"}},)
 
 
@@ -110,6 +113,28 @@ def _compression(
         tokens_after=1200,
         fidelity=Fidelity((("file", 3, 4), ("rule", 1, 1)), lost),
     )
+
+
+def begin_request(store: Store, chain: str) -> str:
+    """A request for the context as it is goes out; its id."""
+    view = store.view(chain)
+    return store.begin_request(
+        chain=chain,
+        session=view.session,
+        generation=view.generation,
+        last_message=view.last_message.id if view.last_message else None,
+        purpose="turn",
+        model="model-a",
+        parameters={"max_tokens": 100},
+        renderer=1,
+        body={"messages": []},
+    )
+
+
+def ask(store: Store, chain: str) -> str:
+    """A person asks, and the request for the answer goes out; its id."""
+    say(store, chain, "why?")
+    return begin_request(store, chain)
 
 
 def apply(store: Store, compression: Compression) -> Applied | Moved:

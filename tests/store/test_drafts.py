@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -12,29 +11,11 @@ import pytest
 from hermes_tui.context.messages import Block, calls_of, text_block
 from hermes_tui.store.processes import is_alive, this_process
 from hermes_tui.store.store import Store
-from tests.store.talk import say, start
+from tests.store.conftest import Forked
+from tests.store.talk import CALL, STARTED, ask, start
 
 SIGNED: Block = {"type": "thinking", "thinking": "hm", "signature": "abc"}
 UNSIGNED: Block = {"type": "thinking", "thinking": "h"}
-CALL: Block = {"type": "tool_use", "id": "a", "name": "read_file", "input": {"path": "x"}}
-STARTED: Block = {"type": "tool_use", "id": "a", "name": "read_file", "input": {}}
-
-
-def ask(store: Store, chain: str) -> str:
-    """A question is asked, and its request goes out; the request's id."""
-    asked = say(store, chain, "why?")
-    view = store.view(chain)
-    return store.begin_request(
-        chain=chain,
-        session=view.session,
-        generation=view.generation,
-        last_message=asked.id,
-        purpose="turn",
-        model="model-a",
-        parameters={"max_tokens": 100},
-        renderer=1,
-        body={"messages": []},
-    )
 
 
 @pytest.mark.parametrize(
@@ -98,32 +79,11 @@ def test_a_draft_of_a_living_process_is_left_alone(store: Store, path: Path) -> 
     assert store.finish_draft(chain, request, [text_block("because.")], "model-a") is not None
 
 
-STREAM = """
-import sys
-from pathlib import Path
-from hermes_tui.context.messages import text_block
-from hermes_tui.store.store import Store
-from tests.store.talk import start
-from tests.store.test_drafts import CALL, STARTED, ask
-
-store = Store.open(Path(sys.argv[1]))
-for blocks in ([text_block("half a rep")], [text_block("I look."), CALL], [STARTED]):
-    chain = start(store)
-    store.save_draft(chain, ask(store, chain), blocks, streaming=0)
-print("streaming", flush=True)
-sys.stdin.read()
-"""
-
-
-def test_what_had_streamed_when_the_process_was_killed_is_there_at_the_next_start(path: Path) -> None:
-    command = [sys.executable, "-c", STREAM, str(path)]
-    child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2])
-    assert child.stdout is not None
-    assert child.stdout.readline() == "streaming\n"
+def test_what_had_streamed_when_the_process_was_killed_is_there_at_the_next_start(path: Path, forked: Forked) -> None:
+    forked("stream", path)
     watching = Store.open(path)
     assert watching.recovered == (), "it still streams"
-    child.send_signal(signal.SIGKILL)
-    child.communicate()
+    forked("kill-stream", path)
     again = Store.open(path)
     first, second, third = sorted(c.id for c in again.chains())
     assert set(again.recovered) == {first, second}

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.store.forked import forked
+from tests.store.conftest import Forked
 
 SAID = [text for n in range(6) for text in (f"question {n}", f"answer {n}")]
 PARTIAL = "the whole re"
@@ -16,7 +16,7 @@ PARTIAL = "the whole re"
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory, empty: Path) -> dict[str, list[Any]]:
+def found(tmp_path_factory: pytest.TempPathFactory, empty: Path, forked: Forked) -> dict[str, list[Any]]:
     """What was found after each kill of each action."""
     return forked("kill", Path(shutil.copy(empty, tmp_path_factory.mktemp("killed") / "hermes.db")))
 
@@ -72,7 +72,7 @@ def test_a_message_is_stored_whole_or_not_at_all(found: dict, action: str) -> No
     assert len(killed) > 6
 
 
-def test_a_database_is_made_whole_or_not_at_all(tmp_path: Path) -> None:
+def test_a_database_is_made_whole_or_not_at_all(tmp_path: Path, forked: Forked) -> None:
     found = forked("birth", tmp_path / "hermes.db")
     assert sum(f["killed"] for f in found) > 10
     assert all(f["goes_on"] for f in found), "it opens the next time, whatever was there"

@@ -23,7 +23,7 @@ from hermes_tui.store.errors import (
 )
 from hermes_tui.store.store import Store
 from hermes_tui.store.tables import METADATA
-from tests.store.forked import forked
+from tests.store.conftest import Forked
 from tests.store.talk import reply, say, start, turns
 
 
@@ -105,7 +105,7 @@ def test_names_that_the_screen_needs_early_do_not_load_the_database_library() ->
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_several_processes_may_make_the_same_database_at_once(tmp_path: Path) -> None:
+def test_several_processes_may_make_the_same_database_at_once(tmp_path: Path, forked: Forked) -> None:
     path = tmp_path / "new" / "hermes.db"
     assert forked("begin", path) == [["begun"]] * 4
     store = Store.open(path)

@@ -10,11 +10,12 @@ import pytest
 
 from hermes_tui.store.errors import DatabaseBusy
 from hermes_tui.store.store import Store
-from tests.store.forked import PROCESSES, ROUNDS, forked
+from tests.store.conftest import Forked
+from tests.store.forked import PROCESSES, ROUNDS
 from tests.store.talk import check_lineage, say, start, turns
 
 
-def test_one_compression_wins_and_the_others_are_told_the_tip(path: Path) -> None:
+def test_one_compression_wins_and_the_others_are_told_the_tip(path: Path, forked: Forked) -> None:
     store = Store.open(path)
     chain = start(store)
     turns(store, chain, 6)
@@ -29,7 +30,7 @@ def test_one_compression_wins_and_the_others_are_told_the_tip(path: Path) -> Non
     store.close()
 
 
-def test_everything_said_while_others_compress_is_kept(path: Path) -> None:
+def test_everything_said_while_others_compress_is_kept(path: Path, forked: Forked) -> None:
     store = Store.open(path)
     chain = start(store)
     turns(store, chain, 6)
