@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,6 +16,8 @@ from hermes_tui.tui.readings import Totals
 from hermes_tui.tui.transcript import Divider, Notice, Queued, UserSaid
 
 if TYPE_CHECKING:
+    from textual.timer import Timer
+
     from hermes_tui.tui.desk import Desk
     from hermes_tui.tui.screens.chat import ChatScreen
 
@@ -33,12 +36,14 @@ class Bridge:
 
     def __init__(self, desk: Desk, screen: ChatScreen) -> None:
         self._desk, self._screen = desk, screen
+        self._context = contextvars.copy_context()
         self.live = LiveReply(lambda: screen.transcript)
         self.totals = Totals()
         self._notices = 0
         self._queued: list[tuple[str, str]] = []
         self._queued_number = 0
-        self._written_at = 0.0
+        self._written = ""
+        self._writing_timer: Timer | None = None
         self._handlers: dict[type, Callable[[Any], None]] = {
             happened.MessageStored: self._stored,
             happened.MessageQueued: self._was_queued,
@@ -65,10 +70,13 @@ class Bridge:
         }
 
     def publish(self, event: happened.Event) -> None:
-        """Draw EVENT. Called on the loop; drawing is cheap, and whatever is not is done soon after."""
+        """Draw EVENT. Called on the loop; drawing is cheap, and whatever is not is done soon after.
+
+        It is drawn in the app's own context: a summary is written on a loop of its own, and what comes from there knows no app.
+        """
         handler = self._handlers.get(type(event))
         if handler is not None and self._screen.is_attached:
-            handler(event)
+            self._context.copy().run(handler, event)
 
     def fresh(self) -> None:
         """Another conversation lies open: nothing of the one before is counted or waits."""
@@ -194,10 +202,14 @@ class Bridge:
         self._screen.activity.change(compressing_since=time.monotonic(), background=event.background, prepared=False)
 
     def _summary_grew(self, event: happened.SummaryGrew) -> None:
-        now = time.monotonic()
-        if now - self._written_at >= WRITING_SECONDS:
-            self._written_at = now
-            self._screen.show_writing(event.text)
+        self._written = event.text
+        if self._writing_timer is None:
+            self._writing_timer = self._screen.set_timer(WRITING_SECONDS, self._show_writing)
+
+    def _show_writing(self) -> None:
+        self._writing_timer = None
+        if self._screen.activity.activity.compressing_since is not None:
+            self._screen.show_writing(self._written)
 
     def _summary_prepared(self, event: happened.SummaryPrepared) -> None:
         self.compression_over(prepared=True)
@@ -221,7 +233,9 @@ class Bridge:
         self._screen.transcript.append(Divider(f"edit:{event.edit}", text))
         if event.compression.failures:
             why = "; ".join(failure.rstrip(".") for failure in event.compression.failures)
-            how = {"deterministic": "by rule, without a model", "tighter": "in fewer words"}.get(event.compression.rung, "all the same")
+            how = {"deterministic": "by rule, without a model", "tighter": "in fewer words"}.get(
+                event.compression.rung, "all the same"
+            )
             self.tell(f"The summary was written {how}. Tried before: {why}.", "warning")
         self._desk.compressed()
 

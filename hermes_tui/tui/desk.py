@@ -31,6 +31,8 @@ REFRESH_SECONDS: Final = 0.1
 """Between two surveys for the inspector."""
 ASK_SECONDS: Final = 4.0
 """How long the provider may take to name its models before the conversation opens without that."""
+GROUPS: Final = frozenset({"turn", "compression", "store", "inspector"})
+"""The groups of workers that the app runs for the conversation."""
 REQUESTS_SHOWN: Final = 400
 """Requests whose sizes are kept for the sparkline: more than the widest screen has cells."""
 
@@ -67,6 +69,21 @@ class Desk:
 
             self._bridge = Bridge(self, self._screen)
         return self._bridge
+
+    @property
+    def turns(self) -> int:
+        """Turns of the open conversation so far."""
+        return self._bridge.totals.turn if self._bridge is not None else 0
+
+    @property
+    def busy(self) -> bool:
+        """Whether a turn runs."""
+        return self.conversation is not None and self.conversation.busy
+
+    @property
+    def works(self) -> bool:
+        """Whether anything of ours runs: a turn, a compression, reading or writing, a survey."""
+        return any(worker.group in GROUPS and not worker.is_finished for worker in self.app.workers)
 
     # -- saying things -------------------------------------------------------------------------------------------------
 
@@ -189,6 +206,7 @@ class Desk:
             publish=self.bridge.publish,
             tools=room.tools,
             infos=room.infos,
+            summary_provider=room.summary_provider,
             summary_model=room.choice.summariser,
             directory=room.directory,
         )
@@ -516,8 +534,9 @@ class Desk:
         with contextlib.suppress(Exception):
             await self._put_away()
         if room is not None:
-            if room.tools is not None:
-                room.tools.close()
+            release = getattr(room.tools, "close", None)
+            if release is not None:
+                release()
             with contextlib.suppress(Exception):
                 await room.choice.provider.close()
             await aside(room.store.close)

@@ -11,11 +11,11 @@ from hermes_tui.paths import Paths
 if TYPE_CHECKING:
     from hermes_tui.config import Settings
     from hermes_tui.context.engine import Count
-    from hermes_tui.llm.choose import Choice
+    from hermes_tui.llm.choose import ChatProvider, Choice
     from hermes_tui.llm.keys import Keys
     from hermes_tui.llm.provider import ModelInfo
     from hermes_tui.store.store import Store
-    from hermes_tui.tools.tools import Tools
+    from hermes_tui.tools.tools import ToolRunner
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,7 @@ class Room:
         model: the model that a new conversation talks to.
         infos: what the provider says of its models, as far as it was asked.
         directory: the folder that tools are confined to.
+        summary_provider: who summarises; None for the provider that answers.
     """
 
     paths: Paths
@@ -34,10 +35,11 @@ class Room:
     keys: Keys
     choice: Choice
     count: Count
-    tools: Tools | None
+    tools: ToolRunner | None
     directory: Path
     model: str
     infos: tuple[ModelInfo, ...] = ()
+    summary_provider: ChatProvider | None = None
 
     @property
     def embedded(self) -> bool:
@@ -88,7 +90,7 @@ def load_room(paths: Paths) -> Room:
         raise
 
 
-def _tools(settings: Settings, directory: Path) -> Tools | None:
+def _tools(settings: Settings, directory: Path) -> ToolRunner | None:
     from hermes_tui.tools.files import FILE_TOOLS
     from hermes_tui.tools.tools import Tools
 

@@ -91,13 +91,18 @@ class ChatScreen(Steadfast, Screen[None]):
         """Who answers, and the counters."""
         return self.query_one("#status", StatusLine)
 
+    @property
+    def inspector(self) -> Inspector:
+        """What is sent."""
+        return self.query_one("#inspector", Inspector)
+
     def show_context(self, reading: ContextReading) -> None:
         """Draw READING in the inspector."""
-        self.query_one(Inspector).show(reading)
+        self.inspector.show(reading)
 
     def show_writing(self, text: str) -> None:
         """Draw the summary as far as it is written; "" when none is being written."""
-        self.query_one(Inspector).show_writing(text)
+        self.inspector.show_writing(text)
 
     # -- what the parts ask for ----------------------------------------------------------------------------------------
 

@@ -152,10 +152,9 @@ class LineageScreen(Steadfast, Screen[None]):
                 continue
             found = self._add(tree.root, chain, forks, now)
             cursor = found or cursor
-        first = next(iter(tree.root.children), None)
-        chosen = cursor or first
+        chosen = cursor or next(iter(tree.root.children), None)
         if chosen is not None:
-            self.call_after_refresh(lambda: tree.move_cursor(chosen))
+            self.call_after_refresh(tree.move_cursor, chosen)
 
     def _add(
         self, parent: TreeNode[Place], chain: ChainRecord, forks: dict[str, list[ChainRecord]], now: float, fork: bool = False

@@ -129,16 +129,17 @@ def _table(reading: GaugeReading, width: int) -> list[list[Piece]]:
     for start in range(0, len(regions), columns):
         line: list[Piece] = []
         for place, region in enumerate(regions[start : start + columns]):
+            room = column if place < columns - 1 else width - (columns - 1) * (column + 1)
             count = reading.free if region == "free" else known.get(region, 0)
             tokens = short(count)
             if place:
                 line.append((" ", ""))
-            name = region[: max(1, column - 3 - len(tokens))]
+            name = region[: max(1, room - 3 - len(tokens))]
             sign = str(getattr(glyphs(), region)) if region != "free" else glyphs().gauge_free
             line += [
                 (sign + " ", STYLES[region] if region != "free" else "$muted"),
                 (name, "$muted"),
-                (tokens.rjust(column - 2 - len(name)), "$foreground"),
+                (tokens.rjust(room - 2 - len(name)), "$foreground"),
             ]
         lines.append(line)
     return lines

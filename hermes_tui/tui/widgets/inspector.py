@@ -27,7 +27,7 @@ class Inspector(Vertical):
         & > Static { height: 1; }
         & > #entries { height: 3fr; }
         & > SummaryPanel { height: 2fr; margin-top: 1; }
-        & > #entry-why { height: 1; color: $muted; }
+        & > #entry-why { height: 1; color: $muted; text-wrap: nowrap; text-overflow: ellipsis; }
     }
     """
 
@@ -48,6 +48,11 @@ class Inspector(Vertical):
         self.query_one(EntryList).show(reading.entries)
         self.query_one(SummaryPanel).show(reading.summary)
         self.query_one(RequestSpark).show(reading.requests)
+
+    @property
+    def writing(self) -> str:
+        """The summary as far as it is written, "" when none is."""
+        return self.query_one(SummaryPanel).reading.writing if self.is_mounted else ""
 
     def show_writing(self, text: str) -> None:
         """Draw the summary as far as it is written; "" when none is being written."""
@@ -76,6 +81,5 @@ def _why(row: EntryRow | None) -> Content:
     """The reason of ROW and what Enter does."""
     if row is None:
         return Content("")
-    opens = "the summary" if not row.message else "the original" if row.after is not None else "the message"
-    why = clean_line(row.why) or row.treatment
-    return Content.assemble((why, "$muted"), (f" · enter opens {opens}", "$muted"))
+    opens = "enter opens the original · " if row.after is not None else ""
+    return Content.assemble((opens, "$accent"), (clean_line(row.why) or row.treatment, "$muted"))

@@ -43,7 +43,7 @@ class StatusLine(Widget):
 def status_content(answers: str, hint: str, totals: Totals, width: int) -> Content:
     """The line in WIDTH cells: counters give way to the name, the name's hint to the counters."""
     table = glyphs()
-    counters = [f"{table.up}{short(totals.prompt)} {table.down}{short(totals.reply)}"]
+    counters = [f"{table.up}{short(totals.prompt)} {table.down}{short(totals.reply)}"] if totals.prompt else []
     if totals.cached:
         counters.append(f"cache {percent(totals.cached, totals.prompt)}")
     if totals.cost is not None:
@@ -53,7 +53,7 @@ def status_content(answers: str, hint: str, totals: Totals, width: int) -> Conte
     separator = f" {table.dot} "
     right = separator.join(counters) if totals.turn else ""
     while counters and len(name) + 2 + len(right) > width:
-        counters.pop(1 if len(counters) > 1 else 0)
+        counters.pop(1 if len(counters) > 2 else 0)
         right = separator.join(counters) if totals.turn else ""
     left = name
     if advice and len(name) + len(separator) + len(advice) + 2 + len(right) <= width:

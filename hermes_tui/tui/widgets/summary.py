@@ -85,7 +85,7 @@ def title_content(reading: SummaryReading, width: int) -> Content:
 def summary_content(reading: SummaryReading) -> Content:
     """The text: the draft while one is written, else prose, ledger and the lost facts; else what will come here."""
     if reading.writing:
-        return Content.assemble((clean(reading.writing), "$foreground"), (glyphs().caret, "$region-summary"))
+        return _draft(clean(reading.writing))
     if not reading.version:
         return Content.assemble(
             ("Nothing has been summarised yet. From the warm mark on the summary is written in the background; "
@@ -105,3 +105,17 @@ def summary_content(reading: SummaryReading) -> Content:
     author = f"written by {clean(reading.author)}" if reading.author else "made by rule, without a model"
     parts.append((f"{author} · stands for {counted(reading.told, 'message')}", "$muted"))
     return Content.assemble(*parts)
+
+
+def _draft(text: str) -> Content:
+    """A summary as far as it is written: its headings as they will stand, the caret where it goes on."""
+    parts: list[tuple[str, str]] = []
+    for line in text.split("\n"):
+        heading = line.removeprefix("## ")
+        if heading != line:
+            parts.append((SECTION_TITLES.get(heading.strip(), heading) + "\n", "bold $region-summary"))
+        else:
+            parts.append((line + "\n", ""))
+    if parts:
+        parts[-1] = (parts[-1][0][:-1], parts[-1][1])
+    return Content.assemble(*parts, (glyphs().caret, "$region-summary"))
