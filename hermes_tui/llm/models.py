@@ -115,7 +115,7 @@ def price_of(
         own = override.price
         read = own.input * CACHE_READ if own.cache_read is None else own.cache_read
         write = own.input * CACHE_WRITE if own.cache_write is None else own.cache_write
-        return Price(own.input, own.output, read, write, "config")
+        return Price(own.input, own.output, read, write, settings.source_of(f"models.{model}.price") if settings else "config")
     if kind in ("embedded", "recorded"):
         return FREE
     found = _listed(model, kind, base_url)
