@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
-from hermes_tui.chat.events import Compressed, Event, NothingCompressed, TurnEnded
+from hermes_tui.chat.events import Compressed, Event, NothingCompressed, NoticeRaised, TurnEnded
 from hermes_tui.chat.replay import Probed, Replay, Replayed
 from hermes_tui.cli.failures import Refused
-from hermes_tui.cli.lines import write_json, write_text
+from hermes_tui.cli.lines import warn, write_json, write_text
 from hermes_tui.context.engine import Compression
 from hermes_tui.llm.tokenizer import load_counter
 from hermes_tui.transfer.transcripts import RecordedConversation
@@ -50,10 +50,13 @@ class ReplayRun:
 
         Raises:
             Refused: a turn could not be played.
+            ProviderError: the model that is to summarise cannot be reached, or the key for it is wrong.
             ImpossibleBudget: the window leaves no room.
         """
         choice = self._choice()
         try:
+            if choice is not None:
+                await _reached(choice)
             for number, recorded in conversations:
                 self._number = number
                 await self._one(recorded, choice, probe)
@@ -110,6 +113,9 @@ class ReplayRun:
             self._context(replay.cut, event.kind, conversation.next_body())
         elif isinstance(event, NothingCompressed):
             self._noop(event.refusal.reason)
+        elif isinstance(event, NoticeRaised):
+            if not self._as_json:
+                warn(event.text)
         elif isinstance(event, TurnEnded) and event.reason == "failed" and not self._failure:
             self._failure = event.sentence
             replay.stop()
@@ -132,6 +138,8 @@ class ReplayRun:
 
     def _compressed(self, cut: int, made: Compression, trigger: str, plan_ms: float, session: SessionRecord | None) -> None:
         plan, fidelity = made.plan, made.fidelity
+        if made.rung == "deterministic" and made.failures:
+            warn(f"After {cut:,} messages the summary was written without the model: {made.failures[-1]}")
         if self._as_json:
             write_json(
                 {
@@ -184,3 +192,19 @@ class ReplayRun:
             counted(ended.sessions, "session"),
         )
         write_text(f"{recorded.title}: {', '.join(told)}, at most {short(ended.peak_tokens)} tokens")
+
+
+async def _reached(choice: Choice) -> None:
+    """Make sure that the model that is to summarise can be asked, before anything is played.
+
+    Raises:
+        Unauthorised, Unreachable: it cannot.
+    """
+    from hermes_tui.llm.provider import ProviderError, Unauthorised, Unreachable
+
+    try:
+        await choice.provider.models()
+    except (Unauthorised, Unreachable):
+        raise
+    except ProviderError:
+        return  # a server of one's own need not list its models
