@@ -27,7 +27,9 @@ from hermes_tui.tui.themes import DEFAULT, FALLBACK_VARIABLES, ThemeFile, ThemeU
 from hermes_tui.tui.widgets.composer import Composer
 
 if TYPE_CHECKING:
+    from hermes_tui.chat.replay import ReplayOrder
     from hermes_tui.store.records import SessionRecord
+    from hermes_tui.tui.player import Player
     from hermes_tui.tui.room import Room
 
 QUIT_GRACE = 0.8
@@ -64,7 +66,7 @@ class HermesApp(Steadfast, App[None]):
         *,
         resume: str | None = None,
         continue_last: bool = False,
-        replay: Any = None,
+        replay: ReplayOrder | None = None,
         appearance: Appearance | None = None,
         load: Callable[[Paths], Room] | None = None,
     ) -> None:
@@ -81,7 +83,8 @@ class HermesApp(Steadfast, App[None]):
         if not self.appearance.animations:
             self.animation_level = "none"
         self.desk = Desk(self, resume=resume, continue_last=continue_last, load=load)
-        self.chat = ChatScreen()
+        self.player: Player | None = None
+        self.chat = ChatScreen() if replay is None else self._replay_screen(replay)
         self._early_theme()
 
     # -- looks ---------------------------------------------------------------------------------------------------------
@@ -121,8 +124,18 @@ class HermesApp(Steadfast, App[None]):
 
     def on_ready(self) -> None:
         """The first frame is out: now load everything else, off the loop."""
-        self.run_worker(self.desk.open(), group="store", exit_on_error=False, name="open")
+        work = self.desk.open() if self.player is None else self.player.run()
+        self.run_worker(work, group="store" if self.player is None else "turn", exit_on_error=False, name="open")
         self.run_worker(self._watch_themes(), group="themes", exit_on_error=False, name="watch themes")
+
+    def _replay_screen(self, order: ReplayOrder) -> ChatScreen:
+        """The screen that plays ORDER in place of a conversation."""
+        from hermes_tui.tui.player import Player
+        from hermes_tui.tui.screens.replay import ReplayScreen
+
+        screen = ReplayScreen(order)
+        self.player = Player(self.desk, screen)
+        return screen
 
     async def _watch_themes(self) -> None:
         from hermes_tui.tui.theme_watch import watch_themes
@@ -135,7 +148,10 @@ class HermesApp(Steadfast, App[None]):
             return
         self._leaving = True
         with contextlib.suppress(Exception):  # leaving never fails; what could not be closed is recovered at the next start
-            await asyncio.wait_for(self.desk.close(), QUIT_GRACE)
+            async with asyncio.timeout(QUIT_GRACE):
+                if self.player is not None:
+                    await self.player.close()
+                await self.desk.close()
         self.workers.cancel_all()
         self.exit()
 
@@ -174,7 +190,7 @@ class HermesApp(Steadfast, App[None]):
             self.chat.close_completions()
         elif self.chat.close_drawer():
             return
-        elif not self.desk.stop():
+        elif not (self.player.stop() if self.player is not None else self.desk.stop()):
             composer.focus()
 
     def action_inspector(self) -> None:
@@ -276,7 +292,7 @@ def run_app(
     config: str | None = None,
     resume: str | None = None,
     continue_last: bool = False,
-    replay: Any = None,
+    replay: ReplayOrder | None = None,
 ) -> int:
     """Run the app until the user leaves; returns the exit code."""
     from hermes_tui.paths import find_paths

@@ -39,7 +39,7 @@ class Bridge:
         self._context = contextvars.copy_context()
         self.live = LiveReply(lambda: screen.transcript)
         self.totals = Totals()
-        self._notices = 0
+        self._notices = self._asked = 0
         self._queued: list[tuple[str, str]] = []
         self._queued_number = 0
         self._written = ""
@@ -151,6 +151,7 @@ class Bridge:
 
     def _request_started(self, event: happened.RequestStarted) -> None:
         self.live.drop()
+        self._asked = event.tokens
         self._screen.activity.change(retry_at=None, doing="")
 
     def _block_opened(self, event: happened.BlockOpened) -> None:
@@ -179,8 +180,10 @@ class Bridge:
         cost = conversation.totals.cost if conversation else 0.0
         if event.purpose == "turn":
             usage = event.usage
-            self.count(prompt=usage.prompt, reply=usage.output, cached=usage.cache_read, cost=cost or None)
-            self._desk.measured(usage.prompt)
+            recorded = conversation is not None and conversation.parts.trusts_usage is not None
+            prompt, cached = (self._asked, 0) if recorded else (usage.prompt, usage.cache_read)
+            self.count(prompt=prompt, reply=usage.output, cached=cached, cost=cost or None)
+            self._desk.measured(prompt)
         else:
             self.count(cost=cost or None)
 

@@ -50,12 +50,15 @@ class Desk:
         self._resume, self._continue, self._load = resume, continue_last, load
         self._later: list[tuple[str, str]] = []
         self._early: list[str] = []
+        self._settled = False
+        self._beginning = asyncio.Lock()
         self._edits: tuple[EditRecord, ...] = ()
         self._sizes: list[int] = []
         self._first: int | None = None
         self._refreshing = False
         self._refresh_again = False
         self._closed = False
+        self._surveyed: tuple[str, int, int] | None = None
 
     @property
     def _screen(self) -> ChatScreen:
@@ -154,6 +157,7 @@ class Desk:
                 await self.start_afresh()
         if not room.embedded:
             screen.activity.change(loading="", loading_since=None)
+        self._settled = True
         early, self._early = self._early, []
         self.bridge.unqueue_all()
         for text in early:
@@ -306,7 +310,7 @@ class Desk:
     def send(self, text: str) -> None:
         """Send TEXT, or let it wait while things are still being loaded."""
         text = text[1:] if text.startswith("//") else text
-        if self.room is None:
+        if not self._settled:
             self._early.append(text)
             self.bridge.queue(text)
             return
@@ -314,17 +318,19 @@ class Desk:
 
     async def _send(self, text: str) -> None:
         """One turn; the first message of a new page makes its chain."""
-        if self.conversation is None:
-            from hermes_tui.chat.conversation import Conversation
+        async with self._beginning:  # of several messages typed ahead, the first makes the chain and the others join it
+            if self.conversation is None:
+                from hermes_tui.chat.conversation import Conversation
 
-            try:
-                self.conversation = await Conversation.start_new(self.parts())
-            except Exception as error:
-                self._failed(error)
-                self._screen.composer.give_back(text)
-                return
-            self._screen.transcript.set_blocks(())
-        await self.conversation.send(text)
+                try:
+                    self.conversation = await Conversation.start_new(self.parts())
+                except Exception as error:
+                    self._failed(error)
+                    self._screen.composer.give_back(text)
+                    return
+                self._screen.transcript.set_blocks(())
+            conversation = self.conversation
+        await conversation.send(text)
 
     def compress(self, focus: str) -> None:
         """/compress: now, about FOCUS where a topic is named."""
@@ -356,6 +362,18 @@ class Desk:
             return False
         conversation.cancel()
         return True
+
+    def lay_open(self, room: Room, conversation: Conversation | None) -> None:
+        """A replay plays CONVERSATION in ROOM: what is drawn and looked back at is that."""
+        self.room = room
+        if conversation is not self.conversation:
+            self.conversation = conversation
+            self._edits, self._sizes, self._first = (), [], None
+            self.renamed()
+
+    async def failed(self, error: Exception) -> None:
+        """Say what ended a replay."""
+        self._failed(error)
 
     def _work(self, work: Coroutine[Any, Any, None], group: str, name: str) -> None:
         self.app.run_worker(work, group=group, name=name, exit_on_error=False)
@@ -402,6 +420,7 @@ class Desk:
                 conversation = self.conversation
                 if conversation is None:
                     return
+                await self._survey(conversation)
                 reading = await aside(
                     context_reading,
                     conversation.view,
@@ -418,6 +437,15 @@ class Desk:
                     self._screen.show_context(reading)
         finally:
             self._refreshing = False
+
+    async def _survey(self, conversation: Conversation) -> None:
+        """Have the regions worked out anew where the conversation does not do so by itself: in a replay."""
+        view = conversation.view
+        moment = (view.chain, view.generation, len(view.entries))
+        if conversation.parts.foreground and moment != self._surveyed and not view.has_open_call:
+            self._surveyed = moment
+            with contextlib.suppress(RuntimeError):  # the replay has ended meanwhile, and its threads with it
+                await conversation.survey()
 
     # -- looking back --------------------------------------------------------------------------------------------------
 

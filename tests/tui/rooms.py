@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +25,7 @@ MODEL = "claude-sonnet-5-5"
 
 
 class Measured(RecordedProvider):
-    """A recording that measures what it is sent, as a provider would: prompts by our own counter, a cache that reads prefixes."""
+    """A recording that measures what it is sent, as a provider would, and plays a cache that reads what prompts share."""
 
     _last = ""
 
@@ -34,12 +33,12 @@ class Measured(RecordedProvider):
         """The next recorded reply, with the usage of REQUEST."""
         count = load_counter()
         prompt = json.dumps([request.body.get("system"), request.body.get("tools"), request.body["messages"]])
-        cached = len(os.path.commonprefix([self._last, prompt])) / len(prompt)
+        shared = next((n for n, (a, b) in enumerate(zip(self._last, prompt, strict=False)) if a != b), len(self._last))
         self._last = prompt
         async for event in super().stream(request):
             if isinstance(event, ReplyEnded):
                 tokens, output = count(prompt), count(json.dumps([dict(b) for b in event.content]))
-                read = round(tokens * cached)
+                read = tokens * shared // len(prompt)
                 event = replace(event, usage=Usage(input=tokens - read, output=output, cache_read=read))
             yield event
 

@@ -56,9 +56,13 @@ class ChatScreen(Steadfast, Screen[None]):
                 yield Transcript(id="transcript")
                 yield CompletionList(id="completion")
                 yield ActivityLine(id="activity")
-                yield Composer(placeholder="Message …  / for commands", id="composer")
+                yield from self.foot()
             yield Inspector(id="inspector")
         yield StatusLine(id="status")
+
+    def foot(self) -> ComposeResult:
+        """What stands below the transcript: where one writes."""
+        yield Composer(placeholder="Message …  / for commands", id="composer")
 
     def on_mount(self) -> None:
         """The keys stand in the composer's border."""
