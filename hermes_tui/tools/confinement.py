@@ -45,6 +45,14 @@ def confined(asked: str, directory: Path) -> Path:
     return real
 
 
+def leads_out(link: Path, directory: Path) -> bool:
+    """Whether LINK points out of DIRECTORY, or nowhere."""
+    try:
+        return not link.resolve(strict=True).is_relative_to(directory)
+    except (OSError, RuntimeError):
+        return True
+
+
 def shown(path: Path, directory: Path) -> str:
     """PATH as it is shown: relative to DIRECTORY, with / between the parts, control characters escaped."""
     text = path.relative_to(directory).as_posix()
@@ -84,12 +92,11 @@ def files_under(start: Path, directory: Path, check: Callable[[], None]) -> Iter
                     if entry.name not in NOT_ENTERED:
                         deeper.append(Path(entry.path))
                 elif entry.is_symlink():
-                    target = Path(entry.path).resolve()
-                    if target.is_relative_to(directory) and target.is_file():
+                    if entry.is_file() and not leads_out(Path(entry.path), directory):
                         yield Path(entry.path)
                 elif entry.is_file(follow_symlinks=False):
                     yield Path(entry.path)
-            except (OSError, RuntimeError):
+            except OSError:
                 continue
         waiting.extend(reversed(deeper))
 
@@ -105,14 +112,15 @@ def read_text(path: Path, name: str, limit: int = MAX_FILE) -> str:
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     except OSError as error:
         raise ToolFailed(f"{name} cannot be read: {error.strerror or error}.") from None
-    with os.fdopen(handle, "rb") as file:
-        status = os.fstat(handle)
+    status = os.fstat(handle)
+    if not stat.S_ISREG(status.st_mode) or status.st_size > limit:
+        os.close(handle)
         if stat.S_ISDIR(status.st_mode):
             raise ToolFailed(f"{name} is a folder; list_files shows what is in it.")
         if not stat.S_ISREG(status.st_mode):
             raise ToolFailed(f"{name} is not a regular file.")
-        if status.st_size > limit:
-            raise ToolFailed(f"{name} is too large: {status.st_size:,} bytes, at most {limit:,} are read.")
+        raise ToolFailed(f"{name} is too large: {status.st_size:,} bytes, at most {limit:,} are read.")
+    with os.fdopen(handle, "rb") as file:
         try:
             data = file.read(limit + 1)
         except OSError as error:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from hermes_tui.tools.confinement import NOT_ENTERED, confined, entries_of, files_under, read_text, shown
+from hermes_tui.tools.confinement import NOT_ENTERED, confined, entries_of, files_under, leads_out, read_text, shown
 from hermes_tui.tools.tools import Tool, ToolFailed, Work
 
 MAX_ENTRIES: Final = 500
@@ -53,8 +53,8 @@ def list_files(arguments: Mapping[str, Any], work: Work) -> str:
             elif entry.is_dir(follow_symlinks=False):
                 lines.append(f"{shown(path, work.directory)}/")
             elif entry.is_symlink():
-                inside = path.resolve().is_relative_to(work.directory)
-                lines.append(f"{shown(path, work.directory)}  link{'' if inside else ' out of the working directory'}")
+                where = " out of the working directory, or to nothing" if leads_out(path, work.directory) else ""
+                lines.append(f"{shown(path, work.directory)}  link{where}")
             else:
                 lines.append(f"{shown(path, work.directory)}{_size(path)}")
     if not lines:
