@@ -25,9 +25,9 @@ COMMANDS: Final = {
 EPILOG: Final = """
 \b
 Try it:
-  hermes-tui                                     chat; F1 lists the keys, F2 shows the context
-  hermes-tui replay session.jsonl --window 60000  watch a recorded session being compressed
-  hermes-tui sessions                            the conversations on this machine
+  hermes-tui                                      chat; F1 lists the keys, F2 shows what is sent
+  hermes-tui replay session.jsonl --window 60000  compress a recorded session, event by event
+  hermes-tui replay session.jsonl --ui            the same in the app, to watch
 
 Nothing leaves this machine but what is sent to the model you choose.
 """

@@ -13,17 +13,15 @@ from hermes_tui.cli.opening import open_store
 @click.command()
 @click.argument("session", metavar="SESSION")
 @click.option("--sent", is_flag=True, help="Every request that was sent in the conversation, a line each, rendered again.")
-@click.option("--json", "as_json", is_flag=True, help="As JSON; there is no other form of a request yet.")
+@click.option("--json", "as_json", is_flag=True, help="A line for each request; without it they are indented, for people.")
 @places
 @click.pass_obj
 def context(where: Places, session: str, sent: bool, as_json: bool) -> None:
-    """Print the body of the next request for an empty composer.
+    """Print the body of the next request for an empty composer, as JSON.
 
     SESSION is the id of a session or its last six characters, as `hermes-tui sessions` lists them; the conversation that it
     belongs to is taken at its newest point.
     """
-    if not as_json:
-        raise Refused("`hermes-tui context` prints JSON only; add --json.")
     with open_store(where.paths) as store:
         if store is None:
             raise Refused(f"There is no conversation {session!r}: {str(where.paths.data)!r} holds none yet.")
@@ -32,7 +30,7 @@ def context(where: Places, session: str, sent: bool, as_json: bool) -> None:
             from hermes_tui.chat.requests import sent_bodies
 
             for number, purpose, digest, body in sent_bodies(store, chain):
-                write_json({"n": number, "purpose": purpose, "sha256": digest, "body": body})
+                write_json({"n": number, "purpose": purpose, "sha256": digest, "body": body}, indented=not as_json)
         else:
             from hermes_tui.chat.next_request import next_body
             from hermes_tui.config import load_settings
@@ -40,4 +38,5 @@ def context(where: Places, session: str, sent: bool, as_json: bool) -> None:
             from hermes_tui.llm.tokenizer import load_counter
 
             settings = load_settings(where.paths.config)
-            write_json(next_body(store, chain, settings, choose_provider(settings), load_counter()))
+            body = next_body(store, chain, settings, choose_provider(settings), load_counter())
+            write_json(body, indented=not as_json)

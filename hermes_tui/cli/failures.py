@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import sys
 import traceback
 from collections.abc import Sequence
 
@@ -22,7 +21,9 @@ class Refused(Exception):
 
 def report(problem: Exception, arguments: Sequence[str]) -> int:
     """Say on stderr what PROBLEM is about and return the exit code."""
-    print("hermes-tui: " + " ".join(sentence_of(problem, arguments).split()), file=sys.stderr)
+    from hermes_tui.cli.lines import warn
+
+    warn(" ".join(sentence_of(problem, arguments).split()))
     return FAILED
 
 

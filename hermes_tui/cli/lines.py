@@ -11,13 +11,14 @@ from typing import Any, TextIO
 from hermes_tui.tui.clean import clean_line
 
 
-def write_json(value: Mapping[str, Any], out: TextIO | None = None) -> None:
-    """One line of JSON to OUT (stdout), at once: whoever reads along sees every event as it happens.
+def write_json(value: Mapping[str, Any], out: TextIO | None = None, *, indented: bool = False) -> None:
+    """One line of JSON to OUT (stdout), at once: whoever reads along sees every event as it happens. INDENTED, many lines.
 
     On stdout everything outside ASCII is escaped, so that no terminal is ever sent a control character.
     """
+    line = json.dumps(value, ensure_ascii=out is None, indent=2 if indented else None)
     file = out or sys.stdout
-    file.write(json.dumps(value, ensure_ascii=out is None, separators=(",", ":") if out else None) + "\n")
+    file.write((line if out else line.replace("\x7f", "\\u007f")) + "\n")
     file.flush()
 
 
@@ -30,7 +31,7 @@ def write_text(line: str) -> None:
 
 
 def warn(sentence: str) -> None:
-    """A sentence on stderr that is no failure."""
+    """A sentence on stderr."""
     print("hermes-tui: " + clean_line(sentence), file=sys.stderr)
 
 

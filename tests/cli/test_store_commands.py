@@ -100,3 +100,5 @@ def test_the_next_request_is_printed_as_it_would_be_sent(run, chain):
     assert body["max_tokens"] == 100
     assert body["system"][0]["text"] == "Be brief."
     assert body["messages"][-1]["content"][0]["text"] == "Thanks 😀"
+    assert json.loads(run("context", chain[-6:])) == body
+    assert run("context", chain[-6:]).startswith("{\n  ")
