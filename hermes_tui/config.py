@@ -146,7 +146,7 @@ def _uncomment(text: str, section: str, key: str, line: str) -> str | None:
     for n, old in enumerate(lines):
         bare = old.strip()
         if bare.startswith("["):
-            inside = bare == f"[{section}]"
+            inside = bare.partition("#")[0].strip() == f"[{section}]"
         elif inside and bare.lstrip("# ").partition("=")[0].strip() == key and bare.startswith("#") and "=" in bare:
             lines[n] = line + "\n"
             return "".join(lines)

@@ -13,7 +13,8 @@ MAX_BYTES: Final = 1_000_000
 FOREIGN: Final = ("anthropic", "httpx2", "httpcore2", "asyncio", "sqlalchemy", "alembic", "textual", "py.warnings")
 """Loggers of libraries, kept to warnings: at DEBUG some of them write whole request bodies."""
 _SECRET: Final = re.compile(
-    r"(?i)\b(sk-[\w-]{8,}|bearer\s+[\w.~+/-]{8,}=*|(?:x-api-key|authorization)['\"]?\s*[:=]\s*['\"]?[^\s'\",}]+)"
+    r"(?i)(?:x-api-key|authorization)['\"]?\s*[:=]\s*['\"]?(?:bearer\s+|basic\s+)?[^\s'\",}]+"
+    r"|\bbearer\s+[\w.~+/-]{8,}=*|\bsk-[\w-]{8,}"
 )
 
 

@@ -1,8 +1,10 @@
 """What all tests share: Hypothesis profiles, an environment without the developer's own, and the fake Messages API."""
 
+import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,10 +38,15 @@ class FakeApi:
     url: str
     log: Path
 
+    def wait_for(self, count: int, within: float = 10.0) -> None:
+        """Return once COUNT requests have come in."""
+        ends = time.monotonic() + within
+        while len(self.requests()) < count:
+            assert time.monotonic() < ends, f"{len(self.requests())} of {count} requests came within {within} s"
+            time.sleep(0.01)
+
     def requests(self) -> list[dict[str, Any]]:
         """What was asked so far."""
-        import json
-
         return [json.loads(line) for line in self.log.read_text().splitlines()] if self.log.exists() else []
 
 

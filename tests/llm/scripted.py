@@ -10,11 +10,12 @@ from typing import Any
 
 @dataclass
 class Scripted:
-    """What came in, and whether the client hung up while the server still had something to say."""
+    """What came in, and whether somebody asked, and hung up while the server still had something to say."""
 
     url: str = ""
     heads: list[str] = field(default_factory=list)
     bodies: list[bytes] = field(default_factory=list)
+    asked: asyncio.Event = field(default_factory=asyncio.Event)
     hung_up: asyncio.Event = field(default_factory=asyncio.Event)
 
 
@@ -37,7 +38,7 @@ STOP = event("message_delta", delta={"stop_reason": "end_turn"}, usage={"output_
 
 @asynccontextmanager
 async def scripted(*parts: bytes, hold: bool = False, times: Sequence[Sequence[bytes]] = ()) -> AsyncIterator[Scripted]:
-    """A server that answers every request with PARTS (or the n-th with the n-th of TIMES); HOLD keeps the connection after that."""
+    """A server that answers every request with PARTS (or the n-th with the n-th of TIMES); HOLD keeps the connection then."""
     seen = Scripted()
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -45,6 +46,7 @@ async def scripted(*parts: bytes, hold: bool = False, times: Sequence[Sequence[b
         length = next((int(v) for k, _, v in (x.partition(":") for x in head.splitlines()) if k.lower() == "content-length"), 0)
         seen.heads.append(head)
         seen.bodies.append(await reader.readexactly(length))
+        seen.asked.set()
         said = times[min(len(seen.heads), len(times)) - 1] if times else parts
         try:
             for part in said:

@@ -13,7 +13,7 @@ from hermes_tui.config import load_settings
 from hermes_tui.llm import keys as keys_module
 from hermes_tui.llm.choose import Choice, NoProvider, choose, choose_provider
 from hermes_tui.llm.embedded import EmbeddedModel
-from hermes_tui.llm.keys import ANTHROPIC_ACCOUNT, Keys, KeyNotSaved
+from hermes_tui.llm.keys import ANTHROPIC_ACCOUNT, KeyNotSaved, Keys
 from hermes_tui.llm.messages_api import MessagesApi
 
 OWN = "http://localhost:11434"
@@ -73,7 +73,9 @@ def test_kinds_can_be_set_by_hand() -> None:
 
 def test_a_model_file_of_ones_own_is_named_in_the_status_line(tmp_path: Path) -> None:
     provider = choose_provider(
-        load_settings(None, environment={}, overrides={"local.model_path": str(tmp_path / "qwen3-0.6b.gguf"), "local.context": 16_384}),
+        load_settings(
+            None, environment={}, overrides={"local.model_path": str(tmp_path / "qwen3-0.6b.gguf"), "local.context": 16_384}
+        ),
         Keys(environment={}, use_keyring=False),
     )
     assert isinstance(provider, EmbeddedModel)
@@ -94,7 +96,9 @@ class Ring(types.ModuleType):
         self.kept[service, account] = value
 
 
-def test_keys_are_found_in_the_environment_then_the_keyring_then_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keys_are_found_in_the_environment_then_the_keyring_then_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ring = Ring()
     monkeypatch.setitem(sys.modules, "keyring", ring)
     file = tmp_path / "deep" / "keys.toml"

@@ -49,7 +49,7 @@ def said(message: str, kind: str = "invalid_request_error", **more: Any) -> dict
             400,
             {
                 "error": {
-                    "message": "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens.",
+                    "message": "This model's maximum context length is 8192 tokens. However, you resulted in 9000 tokens.",
                     "code": "context_length_exceeded",
                 }
             },
@@ -58,7 +58,7 @@ def said(message: str, kind: str = "invalid_request_error", **more: Any) -> dict
         ),
         (
             400,
-            {"message": "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens in the messages"},
+            {"message": "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens"},
             5_000,
             4_096,
         ),
@@ -70,7 +70,9 @@ def said(message: str, kind: str = "invalid_request_error", **more: Any) -> dict
         ),
         (
             400,
-            said("Trying to keep the first 5006 tokens when context the overflows. The model has context length of only 4096 tokens"),
+            said(
+                "Trying to keep the first 5006 tokens when context the overflows. It has a context length of only 4096 tokens"
+            ),
             5_006,
             4_096,
         ),
@@ -125,7 +127,9 @@ def test_what_is_no_overflow_is_not_taken_for_one(status: int, payload: Any) -> 
     ],
 )
 @pytest.mark.parametrize("payload", [None, "", "<html>Bad gateway</html>", {"error": "no"}, {"error": None}, [], said("no")])
-def test_every_status_has_its_kind_whatever_the_body(status: int, kind: type[ProviderError], retryable: bool, payload: Any) -> None:
+def test_every_status_has_its_kind_whatever_the_body(
+    status: int, kind: type[ProviderError], retryable: bool, payload: Any
+) -> None:
     error = error_for(status, payload, {}, server="example.org", model="m")
     assert type(error) is kind
     assert error.retryable is retryable

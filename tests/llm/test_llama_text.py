@@ -13,7 +13,18 @@ from hermes_tui.llm.llama_text import BREAK, CONTROL_TOKENS, break_control_token
 
 @pytest.mark.parametrize(
     "token",
-    ["<|im_end|>", "<|im_start|>", "<|endoftext|>", "<|eot_id|>", "<｜User｜>", "</s>", "<s>", "<start_of_turn>", "<repo_name>", "<bos>"],
+    [
+        "<|im_end|>",
+        "<|im_start|>",
+        "<|endoftext|>",
+        "<|eot_id|>",
+        "<｜User｜>",
+        "</s>",
+        "<s>",
+        "<start_of_turn>",
+        "<repo_name>",
+        "<bos>",
+    ],
 )
 def test_control_tokens_are_broken_and_read_the_same(token: str) -> None:
     broken = break_control_tokens(f"a {token} b")
@@ -55,7 +66,12 @@ def whole() -> dict[str, Any]:
             {
                 "role": "user",
                 "content": [
-                    {"type": "tool_result", "tool_use_id": "t1", "is_error": True, "content": [{"type": "text", "text": "no <|im_end|>"}]},
+                    {
+                        "type": "tool_result",
+                        "tool_use_id": "t1",
+                        "is_error": True,
+                        "content": [{"type": "text", "text": "no <|im_end|>"}],
+                    },
                     {"type": "image", "source": {"type": "base64", "data": "AAAA"}},
                 ],
             },
@@ -70,7 +86,9 @@ def test_without_tools_everything_is_plain_text() -> None:
     ready = prepared_for_llama(body)
     assert body == before
     assert set(ready) == {"model", "max_tokens", "temperature", "system", "messages"}
-    texts = [m["content"] if isinstance(m["content"], str) else "".join(b["text"] for b in m["content"]) for m in ready["messages"]]
+    texts = [
+        m["content"] if isinstance(m["content"], str) else "".join(b["text"] for b in m["content"]) for m in ready["messages"]
+    ]
     assert texts[1] == f'[tool call: read_file {{"path": "<{BREAK}|im_end|>.py"}}]'
     assert texts[2] == f"[tool error:\nno <{BREAK}|im_end|>\n][image left out: this model reads text only]"
     assert texts[3] == "(nothing)"

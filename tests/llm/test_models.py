@@ -75,7 +75,11 @@ def test_what_a_model_takes_for_thinking_is_read_from_its_capabilities() -> None
     types = {"adaptive": yes, "enabled": no, "between_tools": yes, "disabled": no}
     efforts = {"supported": True, "low": yes, "medium": yes, "high": yes, "max": no}
     info = model_info({"id": "m", "capabilities": {"thinking": {"supported": True, "types": types}, "effort": efforts}})
-    assert (info.thinking, info.thinking_types, info.efforts) == ("between_tools", ("adaptive", "between_tools"), ("low", "medium", "high"))
+    assert (info.thinking, info.thinking_types, info.efforts) == (
+        "between_tools",
+        ("adaptive", "between_tools"),
+        ("low", "medium", "high"),
+    )
     assert thinking_body("off", info, 8_192) == {"thinking": {"type": "between_tools"}}
     assert thinking_body("high", info, 8_192) == {"thinking": {"type": "adaptive"}, "output_config": {"effort": "high"}}
     assert thinking_body("max", info, 8_192) == {"thinking": {"type": "adaptive"}}
@@ -101,7 +105,10 @@ def test_costs_follow_the_published_prices_cache_included() -> None:
 def test_a_price_step_is_counted_and_known() -> None:
     step = price_step_of(DEFAULT_SUMMARISER)
     assert step is not None
-    below, above = cost_of(Usage(input=step.value - 1), DEFAULT_SUMMARISER), cost_of(Usage(input=step.value + 1), DEFAULT_SUMMARISER)
+    below, above = (
+        cost_of(Usage(input=step.value - 1), DEFAULT_SUMMARISER),
+        cost_of(Usage(input=step.value + 1), DEFAULT_SUMMARISER),
+    )
     assert below is not None
     assert above is not None
     assert above[0] > 3 * below[0]

@@ -106,7 +106,14 @@ def test_only_documented_fields_are_kept() -> None:
 
 
 def test_empty_text_is_not_kept_because_it_could_not_be_sent_back() -> None:
-    events = [start(0, type="text", text=""), stop(0), start(1, type="text", text="\n "), stop(1), *call(2, "{}"), *end("tool_use")]
+    events = [
+        start(0, type="text", text=""),
+        stop(0),
+        start(1, type="text", text="\n "),
+        stop(1),
+        *call(2, "{}"),
+        *end("tool_use"),
+    ]
     assert [b["type"] for b in ended(events).content] == ["tool_use"]
 
 
@@ -124,7 +131,10 @@ def test_a_server_that_forgets_to_end_a_block_is_forgiven() -> None:
 
 
 def test_usage_is_that_of_the_last_word_on_each_number() -> None:
-    first = {"type": "message_start", "message": {"usage": {"input_tokens": 10, "cache_read_input_tokens": 900, "output_tokens": 1}}}
+    first = {
+        "type": "message_start",
+        "message": {"usage": {"input_tokens": 10, "cache_read_input_tokens": 900, "output_tokens": 1}},
+    }
     reply = ended([first, *end(output_tokens=42, cache_creation_input_tokens=5, input_tokens=None)])
     assert reply.usage == Usage(input=10, output=42, cache_read=900, cache_write=5)
     assert reply.raw_usage["output_tokens"] == 42
@@ -143,7 +153,9 @@ def test_lone_surrogates_are_gone_before_anything_is_stored() -> None:
 
 def test_an_error_event_is_an_error() -> None:
     with pytest.raises(Busy):
-        read([start(0, type="text", text=""), {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}])
+        read(
+            [start(0, type="text", text=""), {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}]
+        )
 
 
 @pytest.mark.parametrize(
@@ -184,9 +196,16 @@ def replies(draw: st.DrawFn) -> tuple[list[Sent], list[dict[str, Any]]]:
                 head, text = text[:piece], text[piece:]
                 events.append(delta(index, "text_delta", text=head))
             events.append(stop(index))
-            blocks.append({"type": "text", "text": "".join(e["delta"]["text"] for e in events if e.get("index") == index and "delta" in e)})
+            blocks.append(
+                {
+                    "type": "text",
+                    "text": "".join(e["delta"]["text"] for e in events if e.get("index") == index and "delta" in e),
+                }
+            )
         else:
-            arguments = draw(st.dictionaries(st.text(max_size=8), st.one_of(st.text(max_size=20), st.integers(), st.booleans()), max_size=3))
+            arguments = draw(
+                st.dictionaries(st.text(max_size=8), st.one_of(st.text(max_size=20), st.integers(), st.booleans()), max_size=3)
+            )
             text = json.dumps(arguments)
             cut = draw(st.integers(0, len(text)))
             block = {"type": "tool_use", "id": f"t{index}", "name": "look", "input": {}}
