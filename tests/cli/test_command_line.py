@@ -121,7 +121,9 @@ def test_a_database_that_is_not_ours_to_open_is_left_byte_for_byte(run, tmp_path
     folder.mkdir()
     make(folder / "hermes.db")
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    for arguments in (("sessions", "--json"), ("context", "abcdef", "--json")):
+    recording = tmp_path / "recording.json"
+    recording.write_text('[{"role": "user", "content": "Hello."}]')
+    for arguments in (("sessions", "--json"), ("context", "abcdef", "--json"), ("replay", str(recording), "--keep", "--json")):
         code, out, err = run(*arguments)
         assert_one_sentence(code, out, err)
         assert "hermes.db" in err
