@@ -3,7 +3,7 @@
 LOOKS = """
 Transcript {
     background: $background;
-    color: $foreground;
+    color: $foreground 92%;
     overflow-x: hidden;
     overflow-y: auto;
     scrollbar-gutter: stable;
@@ -17,7 +17,7 @@ Transcript {
 
     .transcript--user { color: $foreground; }
     .transcript--user-name { color: $text-primary; text-style: bold; }
-    .transcript--reply { color: $foreground 90%; }
+    .transcript--reply { }
     .transcript--reply-name { color: $foreground 60%; text-style: bold; }
     .transcript--queued { color: $foreground 50%; }
     .transcript--muted { color: $foreground 45%; }

@@ -24,21 +24,27 @@ def paint(row: Row, palette: Palette, width: int, glyphs: Glyphs, marked: bool) 
     Text is cleaned once more, whatever made the row: no control character gets past here.
     """
     base = palette.base
-    bar = Segment(glyphs.bar, palette.style("cursor")) if marked else Segment(" ", base)
-    segments = [bar, Segment(" " * (MARGIN - 1), base)]
+    parts: list[tuple[str, Style]] = []
+    if marked:
+        parts.append((glyphs.bar, palette.style("cursor")))
+    parts.append((" " * (MARGIN - len(parts)), base))
     used = MARGIN
     for text, names, hit, _ in row.spans:
         text = clean_line(text)
-        if not text:
-            continue
-        style = palette.style(names)
-        segments.append(Segment(text, style if hit is None else style + Style.from_meta({"hit": hit})))
-        used += cells(text)
+        if text:
+            style = palette.style(names)
+            parts.append((text, style if hit is None else style + Style.from_meta({"hit": hit})))
+            used += cells(text)
     if used < width:
-        segments.append(Segment(" " * (width - used), base))
-        return Strip(segments, width)
-    strip = Strip(segments, used)
-    return strip if used == width else strip.crop(0, width)
+        parts.append((" " * (width - used), base))
+    segments: list[Segment] = []
+    for text, style in parts:  # neighbours of one style are one: half the bytes for the terminal
+        if segments and segments[-1].style == style:
+            segments[-1] = Segment(segments[-1].text + text, style)
+        else:
+            segments.append(Segment(text, style))
+    strip = Strip(segments, max(used, width))
+    return strip if used <= width else strip.crop(0, width)
 
 
 def highlight(strip: Strip, start: int, end: int, style: Style) -> Strip:

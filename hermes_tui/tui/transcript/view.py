@@ -28,7 +28,7 @@ from hermes_tui.tui.transcript.slots import Slot, Slots
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
-FLUSH_SECONDS = 0.06
+FLUSH_SECONDS = 0.08
 """The shortest time between two renderings of streamed text."""
 FLUSH_SHARE = 3
 """A rendering is followed by at least this many times its own cost without one, so that keys get through."""
