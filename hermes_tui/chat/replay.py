@@ -112,16 +112,17 @@ class Replay:
         turns = tuple(turns_of(recorded.messages))
         self._turns = turns
         model = model_of(recorded)
+        self._provider = RecordedProvider([r for turn in turns for r in turn.replies], pace, model)
         settings = settings if summary_provider is not None else by_code(settings)
-        results = [b for m in recorded.messages if m.origin == "tool" for b in m.content if b.get("type") == "tool_result"]
+        self._tools = RecordedTools(list(results_in(recorded.messages)), recorded.tools)
         self._parts = Parts(
             store=store,
-            provider=RecordedProvider([r for turn in turns for r in turn.replies], pace, model),
+            provider=self._provider,
             settings=settings,
             model=model,
             count=count,
             publish=self._heard,
-            tools=RecordedTools(results, recorded.tools),
+            tools=self._tools,
             summary_provider=summary_provider,
             summary_model=summary_model,
             foreground=True,
@@ -141,10 +142,15 @@ class Replay:
         )
         try:
             await self._record(conversation, before_turns(self.recorded.messages))
+            given = 0
             for turn in self._turns:
+                given += len(turn.replies)
                 if self._stopped:
                     break
+                begun = self.cut
                 await conversation.send(turn.asked)
+                if rest := turn.messages[self.cut - begun :]:
+                    await self._catch_up(conversation, rest, given)
             sessions = conversation.session.ordinal
         finally:
             await conversation.close()
@@ -172,6 +178,15 @@ class Replay:
         finally:
             await conversation.close()
 
+    async def _catch_up(self, conversation: Conversation, rest: Sequence[RecordedMessage], given: int) -> None:
+        """Take the REST of a turn that ended early (it would not have fitted the window) into the conversation as it stands;
+        the next turn goes on with the reply after the GIVEN ones."""
+        if self._stopped:
+            return
+        await self._record(conversation, rest)
+        self._provider.skip_to(given)
+        self._tools.skip_to(len(list(results_in(self.recorded.messages[: self.cut]))))
+
     async def _record(self, conversation: Conversation, messages: Sequence[RecordedMessage]) -> None:
         await conversation.record([(m.role, m.content, m.origin) for m in messages])
         self.cut += len(messages)
@@ -197,8 +212,13 @@ class Replay:
 class RecordedTurn:
     """A user message of a recording and the replies it got; the last one is a cancel where a reply was due and none came."""
 
-    asked: tuple[Block, ...]
+    messages: tuple[RecordedMessage, ...]
     replies: tuple[RecordedReply, ...]
+
+    @property
+    def asked(self) -> tuple[Block, ...]:
+        """What the person said."""
+        return self.messages[0].content
 
 
 def before_turns(messages: Sequence[RecordedMessage]) -> tuple[RecordedMessage, ...]:
@@ -217,7 +237,8 @@ def turns_of(messages: Sequence[RecordedMessage]) -> Iterator[RecordedTurn]:
         replies = [RecordedReply(m.content, m.usage or Usage(), _stop_reason(m, last=m is said[-1])) for m in said]
         if turn[-1].origin != "model":
             replies.append(RecordedReply((), stop_reason="cancelled"))
-        yield RecordedTurn(turn[0].content, tuple(replies))
+        yield RecordedTurn(tuple(turn), tuple(replies))
+
 
 
 def _stop_reason(reply: RecordedMessage, *, last: bool) -> str:
@@ -225,6 +246,11 @@ def _stop_reason(reply: RecordedMessage, *, last: bool) -> str:
     if last:
         return reply.stop_reason if reply.stop_reason in ENDS else ""
     return "" if any(b.get("type") == "tool_use" for b in reply.content) else "pause_turn"
+
+
+def results_in(messages: Sequence[RecordedMessage]) -> Iterator[Block]:
+    """The results of MESSAGES, in the order of their calls."""
+    return (b for m in messages if m.origin == "tool" for b in m.content if b.get("type") == "tool_result")
 
 
 def model_of(recorded: RecordedConversation) -> str:

@@ -7,6 +7,7 @@ with the least thinking that the model allows. Failures to reach the model are r
 from __future__ import annotations
 
 import asyncio
+import contextvars
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -179,11 +180,15 @@ class SummaryCalls:
 
 
 def on_this_loop(summariser: Summariser) -> Summariser:
-    """SUMMARISER for an engine that runs on another loop: its calls are made here, where its connections live."""
-    loop = asyncio.get_running_loop()
+    """SUMMARISER for an engine that runs on another loop: its calls are made here, where its connections live.
+
+    What a call publishes is heard in the context that this was called in, as everything else of the conversation is.
+    """
+    loop, context = asyncio.get_running_loop(), contextvars.copy_context()
 
     async def ask(prompt: SummaryPrompt) -> str:
-        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(_asked(summariser, prompt), loop))
+        made = context.copy().run(asyncio.run_coroutine_threadsafe, _asked(summariser, prompt), loop)
+        return await asyncio.wrap_future(made)
 
     return replace(summariser, ask=ask)
 

@@ -77,6 +77,10 @@ class RecordedProvider:
         """Replies not given yet."""
         return len(self._replies) - self._next
 
+    def skip_to(self, reply: int) -> None:
+        """Go on with the reply of that number, from 0: what a turn that ended early left over is not given to the next."""
+        self._next = reply
+
     def describe(self) -> str:
         """Where the replies come from, for the status line."""
         return "recorded"
