@@ -86,12 +86,3 @@ def make_private_folder(folder: Path) -> None:
         OSError: where it cannot be made.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-
-
-def open_private(path: Path, flags: int = os.O_WRONLY | os.O_CREAT | os.O_APPEND) -> int:
-    """A file descriptor of PATH, created 0600.
-
-    Raises:
-        OSError: where it cannot be opened.
-    """
-    return os.open(path, flags, 0o600)

@@ -20,7 +20,7 @@ from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from hermes_tui.llm.messages_api import MessagesApi
+from hermes_tui.llm.messages_api import MessagesApi, import_sdk
 from hermes_tui.llm.provider import ModelInfo, ModelRequest, ProviderError, StreamEvent
 
 BUNDLED: Final = "smollm2-135m-instruct"
@@ -76,7 +76,8 @@ class EmbeddedModel:
         Raises:
             EmbeddedUnavailable: with the reason and what to do.
         """
-        await (await self._ready()).warm()
+        api, _ = await asyncio.gather(self._ready(), asyncio.to_thread(import_sdk))
+        await api.warm()
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[StreamEvent]:
         """Send REQUEST; see `Provider.stream`."""

@@ -84,7 +84,9 @@ def error_for(status: int, payload: Any, headers: Mapping[str, str], *, server: 
         return overflow
     if 300 <= status < 400:
         where = headers.get("location") or "another address"
-        return RequestRefused(f"{server} redirects to {where} ({status}); set provider.base_url to it if you trust it.", status=status)
+        return RequestRefused(
+            f"{server} redirects to {where} ({status}); set provider.base_url to it if you trust it.", status=status
+        )
     if status == 401 or kind == "authentication_error":
         return Unauthorised(
             f"{server} refused the key ({status}). Set a valid one with /key, or in ANTHROPIC_API_KEY (for another server: "
@@ -110,7 +112,9 @@ def error_for(status: int, payload: Any, headers: Mapping[str, str], *, server: 
         return Busy(f"{server} is overloaded ({status}).", status=status, retry_after=after)
     if status >= 500 or status in (408, 409):
         return ServerFailed(f"{server} failed ({status}){_quoted(said)}", status=status, retry_after=after)
-    return RequestRefused(f"{server} refused the request ({status}){_quoted(said)}", status=status)
+    lowered = said.lower()
+    hint = " Set tools.enabled = false in the config for it." if "tool" in lowered and "support" in lowered else ""
+    return RequestRefused(f"{server} refused the request ({status}){_quoted(said)}{hint}", status=status)
 
 
 def overflow_of(status: int, payload: Any, server: str) -> Overflowed | None:

@@ -231,7 +231,7 @@ class MessagesApi:
         if self._client is None:
             async with self._building:
                 if self._client is None:
-                    await asyncio.to_thread(_import_sdk)
+                    await asyncio.to_thread(import_sdk)
                     self._client = self._build()
         return self._client
 
@@ -274,7 +274,8 @@ def _events_of(response: Any) -> AsyncGenerator[Any, None]:
     return cast("AsyncGenerator[Any, None]", AsyncStream.raw_events(response))
 
 
-def _import_sdk() -> None:
+def import_sdk() -> None:
+    """Import what the first request needs; slow, so call it in a thread."""
     import anthropic
     import httpx2
 
