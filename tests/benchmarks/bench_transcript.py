@@ -92,7 +92,7 @@ def child(options: argparse.Namespace) -> None:
 
         def on_mount(self) -> None:
             self.query_one(TextArea).focus()
-            self.call_after_refresh(self.begin)
+            self.call_after_refresh(lambda: self.run_worker(self.begin()))
 
         async def begin(self) -> None:
             transcript = self.query_one(Transcript)

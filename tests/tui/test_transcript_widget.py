@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable, Iterable
 
 import pytest
@@ -13,7 +14,18 @@ from textual.screen import Screen
 from textual.selection import SELECT_ALL
 from textual.widgets import Static
 
-from hermes_tui.tui.transcript import Block, Divider, Notice, Queued, ReplySaid, Thought, ToolCard, Transcript, UserSaid
+from hermes_tui.tui.transcript import (
+    Block,
+    Divider,
+    Notice,
+    Queued,
+    ReplySaid,
+    Thought,
+    ToolCard,
+    Transcript,
+    UserSaid,
+    warming,
+)
 from hermes_tui.tui.transcript.markdown import lay_out_markdown
 from tests.tui.control import is_control
 
@@ -46,6 +58,12 @@ class Alone(App[None]):
 
     def run(self, *, size: tuple[int, int] = (60, 20)):  # type: ignore[no-untyped-def, override]
         return self.run_test(size=size, message_hook=self.heard.append)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _loaded() -> None:
+    """Parser and lexers are there, as they are a moment after the first frame."""
+    warming.warm_up()
 
 
 async def until(pilot: Pilot[None], true: Callable[[], bool]) -> None:
@@ -83,6 +101,15 @@ async def test_only_what_is_seen_is_laid_out_however_long_the_conversation() -> 
     async with app.run() as pilot:
         await pilot.pause()
         assert sum(app.transcript._slots.exact) < 60
+
+
+async def test_until_markdown_can_be_read_text_is_shown_as_it_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(warming, "_warm", threading.Event())
+    app = Alone([UserSaid("u", "hi"), ReplySaid("r", "**bold** words")])
+    async with app.run() as pilot:
+        assert "**bold** words" in lines(app.transcript) or "bold words" in lines(app.transcript)
+        await until(pilot, lambda: "bold words" in lines(app.transcript))
+        assert lines(app.transcript)[-1] == "" or app.transcript.following
 
 
 async def test_a_reply_is_followed_as_it_streams_and_is_exact_at_its_end() -> None:

@@ -55,15 +55,10 @@ def _lexer(language: str) -> Lexer | None:
         return None
 
 
-COMMON = ("python", "bash", "json", "javascript", "typescript", "html", "css", "sql", "yaml", "toml", "diff", "rust", "go", "c")
-"""Languages whose lexers are loaded beforehand; Pygments takes 10 to 200 ms for each at its first use."""
-
-
-def warm_up_code() -> None:
-    """Load the lexers of the common languages; for a thread."""
-    for language in COMMON:
-        if (lexer := _lexer(language)) is not None:
-            list(lexer.get_tokens("x = 1"))
+def warm_up_lexer(language: str) -> None:
+    """Load one lexer; for a thread."""
+    if (lexer := _lexer(language)) is not None:
+        list(lexer.get_tokens("x = 1"))
 
 
 def highlight(code: str, language: str) -> list[list[Span]]:
@@ -103,7 +98,7 @@ def lay_out_code(code: str, language: str, width: int, page: Page, *, label: boo
         room = width - 2 - used
         tail: tuple[Span, ...]
         if index == 0 and name and room > len(name) + 1:
-            hit = None if page.live else ("copy", code)
+            hit = ("copy", code)
             tail = (
                 Span(" " * (room - cells(name) - 1), "code", None, True),
                 Span(name, "code code-label", hit, True),

@@ -42,7 +42,7 @@ def warm_up_markdown() -> None:
 def lay_out_markdown(source: str, page: Page, style: str = "reply", *, label: bool = True) -> list[Row]:
     """Rows of a Markdown text, in ``style`` where it says nothing else; ``label`` False leaves out the languages of fences."""
     source = clean(source)
-    if len(source) > MARKDOWN_LIMIT:
+    if page.plain or len(source) > MARKDOWN_LIMIT:
         return wrap_text(source, style, page.prose)
     rows, _ = _Layout(source, label).blocks(0, "", page, style)
     return rows
@@ -51,8 +51,11 @@ def lay_out_markdown(source: str, page: Page, style: str = "reply", *, label: bo
 def lay_out_onward(source: str, before: Row, page: Page, style: str = "reply") -> list[Row]:
     """Rows of text that goes on with the paragraph whose last row is ``before``; they take the place of that row."""
     line, _, rest = clean(source).partition("\n")
-    token = _parser().parseInline(line)[0]
-    spans = [span for part in lines_of(token.children or [], style, page.glyphs) for span in part]
+    if page.plain:
+        spans = [Span(line, style)]
+    else:
+        token = _parser().parseInline(line)[0]
+        spans = [span for part in lines_of(token.children or [], style, page.glyphs) for span in part]
     rows = wrap_spans([*before.spans, Span(" ", style), *spans], page.prose)
     rows[0] = Row(rows[0].spans, before.joins)
     return rows + lay_out_markdown(rest, page, style) if rest.strip() else rows

@@ -61,8 +61,8 @@ class Page:
     width: int
     """Cells for text, margins excluded."""
     glyphs: Glyphs
-    live: bool = False
-    """The text still grows: what is laid out may be a fragment."""
+    plain: bool = False
+    """Markdown cannot be read yet: text is shown as it is written."""
 
     @property
     def prose(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -14,16 +15,15 @@ from textual.timer import Timer
 
 from hermes_tui.tui.glyphs import glyphs
 from hermes_tui.tui.transcript.blocks import Block, ReplySaid
-from hermes_tui.tui.transcript.code import warm_up_code
 from hermes_tui.tui.transcript.drawing import draw
 from hermes_tui.tui.transcript.layout import Anchor, anchor_at, top_of
-from hermes_tui.tui.transcript.markdown import warm_up_markdown
 from hermes_tui.tui.transcript.messages import EarlierWanted, FollowChanged
 from hermes_tui.tui.transcript.painting import MARGIN, RIGHT_MARGIN, highlight, paint
 from hermes_tui.tui.transcript.palette import COMPONENTS, Palette
 from hermes_tui.tui.transcript.rows import Page, Row
 from hermes_tui.tui.transcript.selection import place
 from hermes_tui.tui.transcript.slots import Slot, Slots
+from hermes_tui.tui.transcript.warming import is_warm, warm_up
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
@@ -35,14 +35,9 @@ FLUSH_SHARE = 3
 HIDDEN_SECONDS = 0.5
 """How often to look whether a covered transcript is on the screen again while text streams into it."""
 WARM_UP_SECONDS = 0.3
-"""How long after mounting to load what laying out needs."""
+"""How long after mounting to load what laying out needs, if there is nothing to lay out before."""
 OFF_LOOP_CHARACTERS = 2_000
 """A finished reply longer than this is laid out in a thread; shorter ones take a few milliseconds."""
-
-
-def _warm_up() -> None:
-    warm_up_markdown()
-    warm_up_code()
 
 
 class BlocksView(ScrollView, can_focus=True, can_focus_children=False):
@@ -72,6 +67,8 @@ class BlocksView(ScrollView, can_focus=True, can_focus_children=False):
         self._flushed_at = 0.0
         self._flush_cost = 0.0
         self._executor: ThreadPoolExecutor | None = None
+        self._stopped = threading.Event()
+        self._warming = False
 
     # -- what the parent tells it -----------------------------------------------------------------------------------------
 
@@ -166,7 +163,7 @@ class BlocksView(ScrollView, can_focus=True, can_focus_children=False):
     @property
     def _page(self) -> Page:
         """What to lay out for at the size of the moment."""
-        return Page(max(8, self.scrollable_content_region.width - MARGIN - RIGHT_MARGIN), glyphs())
+        return Page(max(8, self.scrollable_content_region.width - MARGIN - RIGHT_MARGIN), glyphs(), not is_warm())
 
     def _anchor(self) -> Anchor | None:
         """What keeps the view in its place; None while it follows the end."""
@@ -182,6 +179,8 @@ class BlocksView(ScrollView, can_focus=True, can_focus_children=False):
         slots, page = self._slots, self._page
         if page != slots.page:
             slots.set_page(page)
+        if page.plain and len(slots):
+            self._warm_up()
         heights, ahead = slots.heights, height // 2
         top, seen = 0, range(0)
         for _ in range(12):
@@ -316,10 +315,22 @@ class BlocksView(ScrollView, can_focus=True, can_focus_children=False):
 
     def on_mount(self) -> None:
         """Load parser and lexers once the first frame is out, so that the first reply does not stall on them."""
-        self.set_timer(WARM_UP_SECONDS, lambda: self._threads.submit(_warm_up))
+        self.set_timer(WARM_UP_SECONDS, self._warm_up)
+
+    def _warm_up(self) -> None:
+        if not self._warming:
+            self._warming = True
+            app = self.app
+            self._threads.submit(warm_up, lambda: app.call_later(self._warmed), self._stopped)
+
+    def _warmed(self) -> None:
+        """Text can be laid out: what was shown as it is written is so now."""
+        if self.is_mounted and self._page != self._slots.page:
+            self._place(self._anchor())
 
     def on_unmount(self) -> None:
         """End the thread; what it draws would not be seen."""
+        self._stopped.set()
         if self._executor is not None:
             self._executor.shutdown(wait=False, cancel_futures=True)
 
