@@ -32,7 +32,8 @@ SAMPLING: Final[Mapping[str, Any]] = {"temperature": 0.3, "top_p": 0.9, "repeat_
 """Tried on SmolLM2-135M: without the penalty it falls into loops."""
 START_SECONDS: Final = 120.0
 """A slow disk and a model of the user's own take their time; the bundled one is ready in about a second."""
-END_SECONDS: Final = 1.0
+END_SECONDS: Final = 0.5
+"""For the child to end by itself; while it loads it does not hear, and it has nothing to save."""
 ADD_A_KEY: Final = "set ANTHROPIC_API_KEY, or provider.base_url in the config"
 
 log = logging.getLogger("hermes_tui.llm")
@@ -141,6 +142,8 @@ class EmbeddedModel:
             except asyncio.CancelledError:
                 child.kill()
                 raise
+            if self._child is not child:
+                raise EmbeddedUnavailable("The embedded model was ended while it started.")
             if "url" not in report:
                 self._child = None
                 child.kill()

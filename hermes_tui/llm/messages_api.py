@@ -25,6 +25,7 @@ from hermes_tui.llm.provider import (
     ServerFailed,
     StreamBroken,
     StreamEvent,
+    Unauthorised,
     Unreachable,
 )
 from hermes_tui.llm.reply import Reply
@@ -184,13 +185,18 @@ class MessagesApi:
 
     async def _post(self, path: str, body: Mapping[str, Any], betas: tuple[str, ...] = (), *, stream: bool = False) -> Any:
         options: dict[str, Any] = {"headers": self._headers(betas)}
-        data = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+        try:
+            data = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+        except (TypeError, ValueError) as error:  # lone surrogates are one of them
+            raise RequestRefused(f"The request cannot be written as JSON: {error}.") from None
         return await self._call("post", path, str(body.get("model", "")), content=data, options=options, stream=stream)
 
     async def _get(self, path: str) -> Any:
         return await self._call("get", path, "", options={"headers": self._headers(())}, stream=False)
 
     async def _call(self, method: str, path: str, model: str, *, stream: bool, **arguments: Any) -> Any:
+        if not (self._key.isascii() and self._key.isprintable() and " " not in self._key):
+            raise Unauthorised(f"The key for {self.server} holds characters that no key has; copy it again.")
         client = await self._ready()
         import anthropic
         import httpx2

@@ -187,6 +187,19 @@ async def test_a_wrong_key_is_named_with_the_remedy(fake_api: Fake, connect: Cal
     assert "bad-key" not in error.sentence
 
 
+@pytest.mark.parametrize("key", ["sk-one\nX-Injected: yes", "schlüssel", "two words"])
+async def test_a_key_that_is_none_is_refused_without_showing_it(connect: Callable[..., MessagesApi], key: str) -> None:
+    error, _ = await failure_of(connect("http://127.0.0.1:9", key), body())
+    assert isinstance(error, Unauthorised)
+    assert key not in error.sentence
+
+
+@pytest.mark.parametrize("bad", ["\ud800", float("nan"), object()])
+async def test_a_body_that_is_no_json_is_refused_in_words(connect: Callable[..., MessagesApi], bad: Any) -> None:
+    error, _ = await failure_of(connect("http://127.0.0.1:9"), body(odd=bad))
+    assert isinstance(error, RequestRefused)
+
+
 async def test_no_server_is_said_in_a_sentence(connect: Callable[..., MessagesApi]) -> None:
     error, _ = await failure_of(connect("http://127.0.0.1:9"), body())
     assert isinstance(error, Unreachable)
