@@ -72,6 +72,7 @@ def child(options: argparse.Namespace) -> None:
     from textual.app import App, ComposeResult
     from textual.widgets import TextArea
 
+    from hermes_tui.tui.themes import FALLBACK_VARIABLES
     from hermes_tui.tui.transcript import Block, ReplySaid, ToolCard, Transcript, UserSaid
 
     def chain() -> Iterator[Block]:
@@ -85,6 +86,9 @@ def child(options: argparse.Namespace) -> None:
 
     class Bench(App[None]):
         CSS = "TextArea { height: 4; }"
+
+        def get_theme_variable_defaults(self) -> dict[str, str]:
+            return FALLBACK_VARIABLES
 
         def compose(self) -> ComposeResult:
             yield Transcript()

@@ -40,6 +40,9 @@ class Alone(App[None]):
         self.blocks, self.earlier = tuple(blocks), earlier
         self.heard: list[Message] = []
 
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return FALLBACK_VARIABLES
+
     def compose(self) -> ComposeResult:
         yield Static("above", id="above", markup=False)
         yield Transcript()

@@ -56,6 +56,7 @@ class BlocksView(ScrollView, can_focus=True, can_focus_children=False):
         self.auto_links = False
         self._slots = Slots(Page(80, glyphs()))
         self._palette: Palette | None = None
+        self._restyled = False
         self._strips: LRUCache[tuple[int, int, bool], Strip] = LRUCache(1024)
         self._follow = True
         self._placing = False
@@ -337,13 +338,20 @@ class BlocksView(ScrollView, can_focus=True, can_focus_children=False):
     # -- drawing ----------------------------------------------------------------------------------------------------------
 
     def notify_style_update(self) -> None:
-        """Colours may have changed: strips are painted anew if they did. Rows know no colours and stay."""
+        """Colours may have changed. They are compared when the next line is painted: here only some of them are known."""
         super().notify_style_update()
-        if self._palette is not None:
+        self._restyled = True
+
+    def _colours(self) -> Palette:
+        """The palette of the moment; strips of other colours are forgotten, rows know no colours and stay."""
+        if self._palette is None or self._restyled:
+            self._restyled = False
             palette = Palette(self)
             if palette != self._palette:
                 self._palette = palette
                 self._strips.clear()
+        assert self._palette is not None
+        return self._palette
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """Lines for the screen; they need no selection offsets, which would make every style unique."""
@@ -356,16 +364,15 @@ class BlocksView(ScrollView, can_focus=True, can_focus_children=False):
     def render_line(self, y: int) -> Strip:
         """One line of the view, with the places of its characters unless it is only painted."""
         width = self.size.width
-        palette = self._palette
-        if palette is None:
-            palette = self._palette = Palette(self)
+        palette = self._colours()
         row = self._top + y
         if row >= self._slots.heights.total:
             return Strip.blank(width, palette.base)
         index = self._slots.heights.at(row)
         slot = self._slots[index]
         number = row - self._slots.heights.top(index)
-        marked = self.has_focus and slot.block.id == self._cursor and bool(number or len(slot.lead) != 1 or slot.lead[0].spans)
+        above = bool(slot.lead) and not number and not slot.lead[0].spans
+        marked = self.has_focus and slot.block.id == self._cursor and not above
         key = (slot.version, number, marked)
         strip = self._strips.get(key)
         if strip is None or strip.cell_length != width:
