@@ -14,6 +14,7 @@ from textual.screen import Screen
 from textual.selection import SELECT_ALL
 from textual.widgets import Static
 
+from hermes_tui.tui.themes import FALLBACK_VARIABLES
 from hermes_tui.tui.transcript import (
     Block,
     Divider,
