@@ -230,13 +230,17 @@ class HermesApp(Steadfast, App[None]):
 
     @on(Composer.Sent)
     def _sent(self, event: Composer.Sent) -> None:
-        """What was written is a command or a message."""
-        typed = typed_command(event.text)
+        """Something was written and sent."""
+        self.submit(event.text, event.written)
+
+    def submit(self, text: str, written: str = "") -> None:
+        """TEXT is a command or a message; a command that there is none of is given back as WRITTEN."""
+        typed = typed_command(text)
         if typed is None:
-            self.desk.send(event.text)
+            self.desk.send(text)
         elif typed.command is None:
             self.desk.tell(f"There is no command /{typed.name}. F1 lists them; // sends a message that begins with a slash.")
-            event.composer.give_back(event.written)
+            self.chat.composer.give_back(written)
         else:
             self.call_later(self.run_command, typed.command, typed.argument)
 
@@ -258,7 +262,10 @@ class HermesApp(Steadfast, App[None]):
         sentence = told(error, self.paths.log)
         self.problems.append(sentence)
         if self.is_headless:  # under test an unexpected error fails the test
-            super()._handle_exception(error)
+            try:
+                raise error
+            except Exception:
+                super()._handle_exception(error)
             return
         self.notify(clean(sentence), severity="error", markup=False, timeout=12)
 

@@ -51,6 +51,7 @@ class Desk:
         self._later: list[tuple[str, str]] = []
         self._early: list[str] = []
         self._settled = False
+        self._problem = ""
         self._beginning = asyncio.Lock()
         self._edits: tuple[EditRecord, ...] = ()
         self._sizes: list[int] = []
@@ -98,12 +99,13 @@ class Desk:
         """Say SENTENCE in place."""
         self.bridge.tell(sentence, severity)
 
-    def _failed(self, error: BaseException, what: str = "") -> None:
-        """Say what went wrong, in its own words where it was foreseen."""
+    def _failed(self, error: BaseException, what: str = "") -> str:
+        """Say what went wrong, in its own words where it was foreseen; returns those words."""
         from hermes_tui.tui.failures import foreseen, told
 
-        sentence = foreseen(error) or told(error, self.app.paths.log)
-        self.tell(f"{what} {sentence}".strip(), "error")
+        sentence = f"{what} {foreseen(error) or told(error, self.app.paths.log)}".strip()
+        self.tell(sentence, "error")
+        return sentence
 
     # -- opening -------------------------------------------------------------------------------------------------------
 
@@ -126,8 +128,8 @@ class Desk:
     def _stuck(self, error: Exception) -> None:
         """Nothing can be opened: say why in the place of the conversation, and keep what is typed."""
         screen = self._screen
-        screen.activity.change(loading="", loading_since=None, problem="not open: see above")
-        self._failed(error)
+        screen.activity.change(loading="", loading_since=None, problem="nothing can be sent, see above")
+        self._problem = self._failed(error)
         early, self._early = self._early, []
         self.bridge.unqueue_all()
         screen.composer.give_back("\n\n".join(early))
@@ -152,9 +154,11 @@ class Desk:
             else:
                 await self.start_afresh()
         except Exception as error:
-            self._stuck(error)
-            if wanted is not None:
-                await self.start_afresh()
+            if wanted is None:
+                self._stuck(error)
+                return
+            await self.start_afresh()
+            self._failed(error)
         if not room.embedded:
             screen.activity.change(loading="", loading_since=None)
         self._settled = True
@@ -310,6 +314,10 @@ class Desk:
     def send(self, text: str) -> None:
         """Send TEXT, or let it wait while things are still being loaded."""
         text = text[1:] if text.startswith("//") else text
+        if self._problem:
+            self.tell(self._problem, "error")
+            self._screen.composer.give_back(text)
+            return
         if not self._settled:
             self._early.append(text)
             self.bridge.queue(text)
@@ -533,6 +541,7 @@ class Desk:
     async def take_room(self, room: Room) -> None:
         """Go on with ROOM, whose provider is another one: the open chain is opened anew with it."""
         old, chain = self.room, self.conversation.chain if self.conversation else None
+        self._problem = ""
         await self._put_away()
         self.room = room
         if old is not None:

@@ -185,7 +185,7 @@ class ChatScreen(Steadfast, Screen[None]):
             text = f"/{choice.name}"
             if event.key == "enter" and not choice.argument.startswith("name"):
                 event.composer.text = ""
-                event.composer.post_message(Composer.Sent(event.composer, text, text))
+                self.app.submit(text)
             else:
                 event.composer.text = text + (" " if choice.argument else "")
                 event.composer.move_cursor(event.composer.document.end)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.cells import cell_len, set_cell_size
@@ -196,7 +197,7 @@ class LineageScreen(Steadfast, Screen[None]):
         """Show what the session under the cursor came to."""
         place = event.node.data
         if place is not None:
-            self.run_worker(self._tell(place), group="told", exclusive=True, exit_on_error=False)
+            self.run_worker(partial(self._tell, place), group="told", exclusive=True, exit_on_error=False)
 
     async def _tell(self, place: Place) -> None:
         from hermes_tui.tui.past import session_end

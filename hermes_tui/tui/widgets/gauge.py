@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from textual.content import Content
+from textual.geometry import Size
 from textual.widget import Widget
 
 from hermes_tui.tui.clean import clean_line
@@ -39,16 +40,22 @@ class Gauge(Widget):
     """CONTEXT: the number, the bar with its marks, and each region's tokens."""
 
     DEFAULT_CSS = """
-    Gauge { height: 7; width: 1fr; }
+    Gauge { height: auto; width: 1fr; }
     """
 
     reading = GaugeReading()
 
     def show(self, reading: GaugeReading) -> None:
-        """Draw READING; nothing is laid out anew."""
+        """Draw READING; nothing is laid out anew unless it takes more lines or fewer."""
         if reading != self.reading:
+            width = self.content_size.width or 40
+            lines = len(gauge_lines(self.reading, width))
             self.reading = reading
-            self.refresh()
+            self.refresh(layout=lines != len(gauge_lines(reading, width)))
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """As many rows as there are lines."""
+        return len(gauge_lines(self.reading, width))
 
     def render(self) -> Content:
         """The lines of the gauge for the width it has."""
@@ -58,10 +65,17 @@ class Gauge(Widget):
 
 def gauge_content(reading: GaugeReading, width: int) -> Content:
     """READING in lines of WIDTH cells."""
+    return Content("\n").join(Content.assemble(*line) for line in gauge_lines(reading, width))
+
+
+def gauge_lines(reading: GaugeReading, width: int) -> list[list[Piece]]:
+    """The lines of the gauge, each as pieces of text with their styles."""
     mark = "" if reading.kind == "measured" else "~"
     number = f"{mark}{short(reading.tokens)} of {short(reading.window)}" if reading.window else ""
     over = reading.window and reading.tokens > reading.window - reading.reserved
     known = f"  {reading.kind}" if reading.window else ""
+    if len("CONTEXT") + len(known) + 1 + len(number) > width:
+        known = ""
     lines: list[list[Piece]] = [
         [
             ("CONTEXT", "bold $foreground"),
@@ -73,7 +87,7 @@ def gauge_content(reading: GaugeReading, width: int) -> Content:
         *_table(reading, width),
         *_sources(reading, width),
     ]
-    return Content("\n").join(Content.assemble(*line) for line in lines)
+    return lines
 
 
 def _bar(reading: GaugeReading, width: int) -> list[Piece]:

@@ -1,0 +1,73 @@
+"""The gauge: the bar clamps to its width, the number does not, and no region that holds anything goes unseen."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hermes_tui.tui.readings import REGIONS, GaugeReading, bar_cells, spark_levels, tick
+from hermes_tui.tui.widgets.gauge import gauge_content
+
+tokens = st.integers(0, 2_000_000)
+
+
+@st.composite
+def readings(draw: st.DrawFn) -> GaugeReading:
+    """Gauges of every shape, over-full ones too."""
+    window = draw(st.integers(2_048, 2_000_000))
+    reserved = draw(st.integers(0, window // 4))
+    shares = tuple((region, draw(tokens)) for region in REGIONS)
+    threshold = draw(st.integers(1, window - reserved))
+    return GaugeReading(
+        tokens=draw(st.one_of(st.just(sum(n for _, n in shares)), tokens)),
+        kind=draw(st.sampled_from(["measured", "estimated", "stale"])),
+        window=window,
+        reserved=reserved,
+        threshold=threshold,
+        warm=draw(st.integers(0, threshold)),
+        shares=shares,
+    )
+
+
+@given(readings(), st.integers(10, 200))
+def test_the_bar_fills_its_width_exactly(reading: GaugeReading, width: int) -> None:
+    assert sum(cell.cells for cell in bar_cells(reading, width)) == width
+
+
+@given(readings(), st.integers(10, 200))
+def test_every_region_that_holds_anything_has_a_cell(reading: GaugeReading, width: int) -> None:
+    drawn = {cell.region for cell in bar_cells(reading, width)}
+    assert drawn >= {region for region, count in reading.shares if count}
+
+
+@given(readings(), st.integers(10, 200))
+def test_the_number_is_never_clamped(reading: GaugeReading, width: int) -> None:
+    from hermes_tui.tui.numbers import short
+
+    first = gauge_content(reading, width).plain.split("\n")[0]
+    assert short(reading.tokens) in first
+    assert ("~" in first) is (reading.kind != "measured")
+
+
+@given(readings(), st.integers(30, 120))
+def test_no_line_of_the_gauge_is_wider_than_its_place(reading: GaugeReading, width: int) -> None:
+    assert all(len(line) <= width for line in gauge_content(reading, width).plain.split("\n"))
+
+
+def test_the_gauge_says_what_it_shows_as_the_tests_of_the_product_look_for_it() -> None:
+    reading = GaugeReading(3_096, "estimated", 8_192, 2_048, 3_072, 2_621, (("system", 64), ("tail", 3_032)))
+    first = gauge_content(reading, 44).plain.split("\n")[0]
+    assert first.startswith("CONTEXT")
+    assert first.endswith("~3.1k of 8.2k")
+
+
+@given(st.integers(0, 10**7), st.integers(1, 10**6), st.integers(1, 300))
+def test_a_mark_stays_on_the_bar(at: int, window: int, width: int) -> None:
+    assert 0 <= tick(at, window, width) < width
+
+
+@given(st.lists(tokens), st.integers(0, 80))
+def test_the_line_of_requests_shows_the_newest_and_its_tallest_is_the_greatest(values: list[int], width: int) -> None:
+    levels = spark_levels(values, width)
+    assert len(levels) == min(width, len(values))
+    assert all(0 <= level <= 7 for level in levels)
+    if levels and max(values[-width:]):
+        assert max(levels) == 7
