@@ -34,6 +34,6 @@ def next_body(store: Store, chain: str, settings: Settings, provider: ChatProvid
     base_url = getattr(provider, "base_url", None)
     facts = facts_of(view.model, settings, (), kind=provider.name, base_url=base_url)
     state, meter = store.load_state(chain), Meter(count)
-    floor = round(meter.scale(view, state) * meter.floor(view))
+    floor = meter.scaled_floor(view, state)
     budgets = budgets_in_force(settings, facts, state, floor, embedded=provider.name == "embedded")
     return parameters_for(view, budgets, settings, facts.info, provider).body(view)

@@ -183,7 +183,7 @@ class Standing:
 
     def _resize(self) -> None:
         view, state = self.view, self.state
-        floor = round(self.meter.scale(view, state) * self.meter.floor(view))
+        floor = self.meter.scaled_floor(view, state)
         try:
             self.budgets = budgets_in_force(self.settings, self.facts, state, floor, embedded=self.embedded)
             self.impossible = ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from hermes_tui.context.budgets import Budgets
 from hermes_tui.context.engine import (
@@ -25,12 +25,6 @@ from hermes_tui.context.rendering import sent_rows
 from hermes_tui.context.summarising import SummaryWork, summary_of, write_summary
 from hermes_tui.context.tokens import MESSAGE_FRAME, Meter, compact_json
 from hermes_tui.context.view import Change, ContextView, Entry
-
-STRIKES: Final = 2
-"""Passes without gain in a row that stop automatic runs (invariant 16)."""
-REARM_SECONDS: Final = 30 * 60
-REARM_GROWTH: Final = 0.20
-"""Of the threshold: growth that re-arms automatic runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +65,8 @@ class ContextCompressor(ContextEngine):
         if view.has_open_call:
             return Decision("rest", "a tool call is not answered yet")
         size = self.meter.size(view, state).tokens
-        if state.stopped_at is not None:
-            since, at_size = state.stopped_at
-            if now - since < REARM_SECONDS and size < at_size + REARM_GROWTH * budgets.threshold:
-                return Decision("rest", "automatic compression stopped after two passes without gain")
         last = view.last_message
         limit = budgets.in_loop if last is not None and results_of(last) else budgets.threshold
-        if size < state.rest_until_size and size < budgets.in_loop:
-            return Decision("rest", "resting after an undo")
         if size >= limit:
             return Decision("compress", f"{size:,} of {limit:,} tokens")
         if size >= budgets.warm_mark:
@@ -96,6 +84,12 @@ class ContextCompressor(ContextEngine):
             declared=self._options.main_arguments,
         )
         return planner.plan(focus)
+
+    def status(self, state: EngineState) -> str:
+        """Why automatic compression does not run, where it does not."""
+        if state.stopped_at is not None:
+            return "automatic compression has stopped: two passes gained nothing"
+        return "resting after an undo" if state.rest_until_size else ""
 
     async def compress(self, plan: Plan, summariser: Summariser | None) -> Compression:
         """Carry PLAN out: write the summary where it has one, and measure what the change would leave."""
@@ -133,7 +127,7 @@ class ContextCompressor(ContextEngine):
         if after > GAIN * plan.tokens_before:
             reason = f"No gain: {plan.tokens_before:,} tokens would have become {after:,}; nothing changed."
             return self._refused(plan, "no_gain", reason, made.failures)
-        lost = fidelity(replaced_messages(view, made.change), sent_text(after_view))
+        lost = fidelity(replaced(view, made.change), sent_text(after_view))
         return replace(made, tokens_before=plan.tokens_before, tokens_after=after, fidelity=lost)
 
     @staticmethod
@@ -143,10 +137,18 @@ class ContextCompressor(ContextEngine):
         return Compression(plan, failures=failures, refusal=refusal, tokens_before=size, tokens_after=size)
 
 
-def replaced_messages(view: ContextView, change: Change) -> tuple[Message, ...]:
-    """The messages whose entries CHANGE closes, oldest first."""
+def replaced(view: ContextView, change: Change) -> tuple[Message, ...]:
+    """What CHANGE closes, oldest first: messages, and an earlier summary as the message it was sent as."""
     closed = set(change.closed)
-    return tuple(e.message for e in view.entries if e.position in closed and e.message is not None)
+    found: list[Message] = []
+    for entry in view.entries:
+        if entry.position not in closed:
+            continue
+        if entry.message is not None:
+            found.append(entry.message)
+        elif entry.summary is not None:
+            found.append(Message(entry.summary.id, entry.position, "user", entry.summary.content, "model"))
+    return tuple(found)
 
 
 def sent_text(view: ContextView) -> str:

@@ -67,7 +67,8 @@ class Planner:
         self.scale = meter.scale(view, state)
         self.estimate = meter.estimate(view)
         self.tokens_before = meter.size(view, state).tokens
-        self._tokens = {r.entry.position: round(self.scale * meter.row(r)) for r in sent_rows(view) if r.entry is not None}
+        self._estimates = {r.entry.position: meter.row(r) for r in sent_rows(view) if r.entry is not None}
+        self._tokens = {position: round(self.scale * estimate) for position, estimate in self._estimates.items()}
 
     def plan(self, focus: str | None = None) -> Plan:
         """The plan if one compressed now; ``focus`` is None for an automatic run, "" for one by hand without a topic."""
@@ -102,7 +103,8 @@ class Planner:
 
     def _prunes(self, spans: tuple[Span, ...], wanted: Iterable[int]) -> tuple[Prune, ...]:
         """The entries of the WANTED spans whose content would give way to placeholders."""
-        reasons = prune_reasons(spans)
+        wanted = tuple(wanted)
+        reasons = prune_reasons(spans, frozenset(range(len(spans))) - frozenset(wanted))
         found: list[Prune] = []
         for i in wanted:
             span = spans[i]
@@ -252,7 +254,6 @@ class Planner:
     def _regions(self, cut: Cut) -> Regions:
         reasons: list[tuple[int, str]] = []
         where: dict[Region, list[int]] = {"head": [], "middle": [], "pinned": [], "tail": []}
-        tokens: dict[Region, int] = {"system": round(self.scale * self.meter.floor(self.view))}
         tail = set(cut.tail)
         for i, span in enumerate(cut.spans):
             region: Region
@@ -266,22 +267,39 @@ class Planner:
                 region, why = "middle", "older than the tail: would be summarised"
             where[region] += span.positions
             reasons += [(p, why) for p in span.positions]
-            tokens[region] = tokens.get(region, 0) + span.tokens
         for entry in self.view.entries:
             if entry.summary is not None:
-                tokens["summary"] = self._tokens.get(entry.position, 0)
                 reasons.append((entry.position, f"tells {len(entry.summary.covered)} messages again"))
+            elif entry.treatment is Treatment.DROPPED:
+                reasons.append((entry.position, "dropped by you: not sent"))
         anchor = None if cut.anchor is None else cut.spans[cut.anchor].entries[0].position
-        return Regions(
+        found = Regions(
             head=tuple(where["head"]),
             middle=tuple(where["middle"]),
             pinned=tuple(where["pinned"]),
             tail=tuple(where["tail"]),
             anchor=anchor,
             reasons=tuple(sorted(reasons)),
-            tokens=tuple(tokens.items()),
             for_anchor=anchor is not None and any(p > anchor for p in where["middle"]),
         )
+        return self._measured(found)
+
+    def _measured(self, regions: Regions) -> Regions:
+        """REGIONS with the size of the next request shared out among them by the estimates.
+
+        What a measurement found beyond the estimates is nobody's in particular, so everybody bears it in proportion.
+        """
+        sizes = {-2: self.meter.floor(self.view), **self._estimates}
+        total = sum(sizes.values())
+        shares, left, rest = {}, self.tokens_before, total
+        for position, estimate in sizes.items():
+            shares[position] = round(left * estimate / rest) if rest else 0
+            left, rest = left - shares[position], rest - estimate
+        tokens: dict[Region, int] = {"system": shares.pop(-2)}
+        for position, share in shares.items():
+            region = regions.region_of(position)
+            tokens[region] = tokens.get(region, 0) + share
+        return replace(regions, tokens=tuple(tokens.items()), entries=tuple(shares.items()))
 
     def _no_gain(self, regions: Regions, after: int) -> Refusal:
         if self.tokens_before > self.budgets.threshold and after > self.budgets.threshold:

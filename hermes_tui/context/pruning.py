@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 from hermes_tui.context.messages import Block, result_text
@@ -17,6 +17,8 @@ PRUNED_OVER: Final = 200
 ARGUMENT_KEPT: Final = 80
 """Characters of a long argument that its placeholder keeps."""
 LINE_KEPT: Final = 120
+LEAST_KEPT: Final = 20
+"""Characters of a clipped result's start and of its end, at least."""
 MAIN_ARGUMENTS: Final = ("path", "file_path", "file", "command", "query", "url", "pattern")
 """For a tool that declares no main argument: the first of these, else its first string."""
 
@@ -25,7 +27,7 @@ _ERROR = re.compile(r"error|exception|failed|failure|fatal|panic|denied|not foun
 
 
 def main_argument(call: Block, declared: Mapping[str, str] | None = None) -> str:
-    """The argument that tells what CALL was about, on one line.
+    """The argument that tells what CALL was about, redacted, on one line.
 
     Args:
         call: a tool_use block.
@@ -39,9 +41,9 @@ def main_argument(call: Block, declared: Mapping[str, str] | None = None) -> str
     for name in names:
         value = arguments.get(name)
         if isinstance(value, str) and value.strip():
-            return one_line(value)
+            return one_line(redact(value))
     first = next((v for v in arguments.values() if isinstance(v, str) and v.strip()), "")
-    return one_line(first)
+    return one_line(redact(first))
 
 
 def one_line(text: str, most: int = LINE_KEPT) -> str:
@@ -64,7 +66,7 @@ def outcome(result: Block) -> str:
     if failed:
         lines = [line for line in text.splitlines() if line.strip()]
         line = next((entry for entry in lines if _ERROR.search(entry)), lines[0] if lines else "")
-        parts.append(f'"{one_line(line)}"')
+        parts.append(f'"{one_line(redact(line))}"')
     return ", ".join(parts)
 
 
@@ -81,7 +83,7 @@ def result_placeholder(call: Block, result: Block, reason: str, declared: Mappin
 
 def argument_placeholder(text: str) -> str:
     """The string that stands for a long argument: its start, and how long it was."""
-    return redact(f"{one_line(text, ARGUMENT_KEPT)} [pruned: {len(text):,} characters]")
+    return f"{one_line(redact(text), ARGUMENT_KEPT)} [pruned: {len(text):,} characters]"
 
 
 def pruned_input(value: Any) -> Any:
@@ -149,15 +151,19 @@ def _is_long(result: Block) -> bool:
     return len(result_text(result)) > PRUNED_OVER or _has_media(result)
 
 
-def prune_reasons(spans: Sequence[Span]) -> dict[str, dict[str, str]]:
-    """Message id of results -> tool_use_id -> why that result goes first, where there is more to say than its age.
+def prune_reasons(spans: Sequence[Span], kept: Collection[int]) -> dict[str, dict[str, str]]:
+    """Message id of results -> tool_use_id -> why that result goes, where there is more to say than its age.
 
-    A result that stands again later is a duplicate (the newest stays); a read whose file was read again later is superseded.
+    A result that stands again in a group that is kept is a duplicate; a call that was made again later is superseded.
+
+    Args:
+        spans: the view's groups.
+        kept: indices of those that are not pruned.
     """
     reasons: dict[str, dict[str, str]] = {}
     seen_text: set[bytes] = set()
     seen_call: set[tuple[str, str]] = set()
-    for span in reversed(spans):
+    for i, span in reversed(tuple(enumerate(spans))):
         if span.group.kind != "calls":
             continue
         call_message, results_message = span.group.messages
@@ -174,7 +180,8 @@ def prune_reasons(spans: Sequence[Span]) -> dict[str, dict[str, str]]:
                 reasons.setdefault(results_message.id, {})[name] = "the same stands again later"
             elif key in seen_call:
                 reasons.setdefault(results_message.id, {})[name] = "called again later"
-            seen_text.add(digest)
+            if i in kept:
+                seen_text.add(digest)
             seen_call.add(key)
     return reasons
 
@@ -196,9 +203,10 @@ def clipped_results(content: Sequence[Block], budget: int, message_id: str, char
         if length > cap:
             text = result_text(block)
             note = f"\n[clipped: {length:,} characters in all, {{}} left out here; original {message_id[-6:]}]\n"
-            half = max(0, (cap - len(note)) // 2)
+            half = max(LEAST_KEPT, (cap - len(note)) // 2)
             gone = length - 2 * half
-            block = {**block, "content": text[:half] + note.format(f"{gone:,}") + (text[-half:] if half else "")}
+            if gone > len(note):
+                block = {**block, "content": text[:half] + note.format(f"{gone:,}") + text[-half:]}
         kept.append(block)
     return tuple(kept)
 

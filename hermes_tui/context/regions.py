@@ -21,7 +21,8 @@ class Regions:
         head, middle, pinned, tail: positions, ascending. The summary's entry is in none of them.
         anchor: position of the newest real user message, None where there is none.
         reasons: position -> why the entry is where it is, a few words for the inspector.
-        tokens: scaled tokens of each region, system and summary included.
+        tokens: tokens of each region, system and summary included; together they are the size of the next request.
+        entries: position -> tokens of each entry as sent; with the system's they too come to the size.
         for_anchor: the middle holds older work of the anchor's own turn.
     """
 
@@ -32,6 +33,7 @@ class Regions:
     anchor: int | None = None
     reasons: tuple[tuple[int, str], ...] = ()
     tokens: tuple[tuple[Region, int], ...] = ()
+    entries: tuple[tuple[int, int], ...] = ()
     for_anchor: bool = False
 
     def region_of(self, position: int) -> Region:

@@ -114,6 +114,10 @@ class Meter:
         tools = sum(self.count(compact_json(dict(t))) + CALL_FRAME for t in view.tools)
         return tools + (self.count(view.system) + MESSAGE_FRAME if view.system else 0)
 
+    def scaled_floor(self, view: ContextView, state: EngineState) -> int:
+        """The floor that budgets are made from: system and tools in real tokens, as far as the scale is learned."""
+        return round(self.scale(view, state) * self.floor(view))
+
     def estimate(self, view: ContextView) -> int:
         """Unscaled tokens of the next request for an empty composer."""
         return self.floor(view) + sum(self.row(row) for row in sent_rows(view))

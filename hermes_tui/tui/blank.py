@@ -47,7 +47,7 @@ def blank_reading(parts: Parts) -> ContextReading:
     view = ContextView(chain="", session="", generation=0, model=parts.model, system=prompt, tools=tuple(tools))
     state = EngineState(scales=parts.store.learned_scales())
     meter = Meter(parts.count)
-    floor = round(meter.scale(view, state) * meter.floor(view))
+    floor = meter.scaled_floor(view, state)
     remark = ""
     try:
         budgets = budgets_in_force(parts.settings, parts.facts(parts.model), state, floor, embedded=parts.embedded)

@@ -66,7 +66,7 @@ def past_moment(parts: Parts, session: SessionRecord) -> PastMoment:
     budgets = regions = None
     remark = ""
     try:
-        floor = round(meter.scale(view, state) * meter.floor(view))
+        floor = meter.scaled_floor(view, state)
         budgets = budgets_in_force(parts.settings, parts.facts(session.model), state, floor, embedded=parts.embedded)
         if not view.has_open_call:
             regions = parts.new_compressor().plan(view, state, budgets).regions

@@ -52,12 +52,12 @@ def gauge_reading(
     view: ContextView, state: EngineState, budgets: Budgets | None, size: Size, regions: Regions, meter: Meter, remark: str = ""
 ) -> GaugeReading:
     """The gauge: size against window, shares by region (all in the tail while no plan says otherwise)."""
-    scale = meter.scale(view, state)
     known = dict(regions.tokens)
+    since = size.tokens - sum(known.values())  # said since the plan, while a call is open or a reply streams
     if not known:
-        floor = round(scale * meter.floor(view))
-        known = {"system": floor, "tail": 0}
-    known["tail"] = max(0, known.get("tail", 0) + size.tokens - sum(known.values()))  # what was said since the plan
+        known["system"] = meter.scaled_floor(view, state)
+        since -= known["system"]
+    known["tail"] = max(0, known.get("tail", 0) + since)
     if budgets is None:
         return GaugeReading(size.tokens, size.kind, shares=shares_of(known.items()), remark=remark)
     return GaugeReading(
@@ -77,7 +77,7 @@ def gauge_reading(
 def entry_rows(view: ContextView, state: EngineState, regions: Regions, meter: Meter) -> tuple[EntryRow, ...]:
     """A row for each entry of VIEW, in the order sent."""
     scale = meter.scale(view, state)
-    reasons = dict(regions.reasons)
+    reasons, shares = dict(regions.reasons), dict(regions.entries)
     places = {
         position: region
         for region, positions in (
@@ -89,7 +89,7 @@ def entry_rows(view: ContextView, state: EngineState, regions: Regions, meter: M
     before: Message | None = None
     for entry in view.entries:
         region = "summary" if entry.summary is not None else places.get(entry.position, "tail")
-        sent = round(scale * meter.entry(entry))
+        sent = shares.get(entry.position, round(scale * meter.entry(entry)))
         whole, after = sent, None
         if entry.message is not None and entry.sent is not None:
             whole, after = round(scale * meter.content(entry.message.content)), sent
