@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual import on
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.command import Provider
+from textual.filter import LineFilter
 from textual.screen import Screen
 from textual.worker import Worker, WorkerState
 
@@ -92,6 +93,15 @@ class HermesApp(Steadfast, App[None]):
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Colours that the style sheets name, for themes that are not ours."""
         return dict(FALLBACK_VARIABLES)
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Textual's own filters, and the one that knows ASCII only where that is wanted."""
+        filters = super().get_line_filters()
+        if self.appearance.ascii:
+            from hermes_tui.tui.ascii import AsciiSigns
+
+            return [*filters, AsciiSigns()]
+        return filters
 
     def wear(self, theme: ThemeFile) -> None:
         """Put THEME on. It is registered under a new name each time, so that an edited file shows at once."""

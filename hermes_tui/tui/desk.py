@@ -111,8 +111,8 @@ class Desk:
 
     async def open(self) -> None:
         """Load everything, open what was asked for, send what was typed meanwhile."""
-        screen = self._screen
-        screen.activity.change(loading="getting ready", loading_since=time.monotonic())
+        screen, self._problem = self._screen, ""
+        screen.activity.change(loading="getting ready", loading_since=time.monotonic(), problem="")
         try:
             from hermes_tui.tui.room import load_room
 
@@ -120,9 +120,6 @@ class Desk:
         except Exception as error:
             self._stuck(error)
             return
-        for sentence, severity in self._later:
-            self.tell(sentence, severity)
-        self._later.clear()
         await self._settle_in()
 
     def _stuck(self, error: Exception) -> None:
@@ -162,6 +159,9 @@ class Desk:
         if not room.embedded:
             screen.activity.change(loading="", loading_since=None)
         self._settled = True
+        for sentence, severity in self._later:
+            self.tell(sentence, severity)
+        self._later.clear()
         early, self._early = self._early, []
         self.bridge.unqueue_all()
         for text in early:
@@ -535,7 +535,7 @@ class Desk:
         """/key: ask for the API key and go on with it."""
         from hermes_tui.tui.switching import ask_key
 
-        if self.room is not None and not self._is_busy():
+        if not self._is_busy():
             ask_key(self)
 
     async def take_room(self, room: Room) -> None:

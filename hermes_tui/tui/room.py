@@ -97,16 +97,15 @@ def _tools(settings: Settings, directory: Path) -> ToolRunner | None:
     return Tools(FILE_TOOLS, directory) if settings.tools.enabled else None
 
 
-def with_new_key(room: Room, key: str) -> tuple[Room, str]:
-    """ROOM with KEY kept for its server and the provider chosen anew; and where the key went. Slow: call it off the loop.
+def chosen_anew(room: Room) -> Room:
+    """ROOM with the settings read and the provider chosen anew, after a key was added. Slow: call it off the loop.
 
     Raises:
-        KeyNotSaved, NoProvider, ConfigError: in words.
+        NoProvider, ConfigError: in words.
     """
     from hermes_tui.config import load_settings
     from hermes_tui.llm.choose import choose
 
-    place = room.keys.save(key, room.server)
     settings = load_settings(room.paths.config)
     choice = choose(settings, room.keys)
-    return replace(room, settings=settings, choice=choice, model=choice.model, infos=()), place
+    return replace(room, settings=settings, choice=choice, model=choice.model, infos=())

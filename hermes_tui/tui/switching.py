@@ -69,30 +69,33 @@ async def switch_model(desk: Desk, name: str) -> None:
 
 
 def ask_key(desk: Desk) -> None:
-    """Ask for a key, keep it, and go on with whoever it opens."""
+    """Ask for a key, keep it, and go on with whoever it opens; also where nothing could be opened without one."""
+    from hermes_tui.llm.keys import ANTHROPIC_ACCOUNT
     from hermes_tui.tui.screens.key import KeyScreen
 
-    room = desk.room
-    if room is None:
-        return
+    server = desk.room.server if desk.room is not None else ANTHROPIC_ACCOUNT
 
     def typed(key: str | None) -> None:
         if key:
-            desk.app.run_worker(_use_key(desk, key), group="store", exit_on_error=False)
+            desk.app.run_worker(_use_key(desk, key, server), group="store", exit_on_error=False)
 
-    desk.app.push_screen(KeyScreen(room.server), typed)
+    desk.app.push_screen(KeyScreen(server), typed)
 
 
-async def _use_key(desk: Desk, key: str) -> None:
+async def _use_key(desk: Desk, key: str, server: str) -> None:
+    from hermes_tui.llm.keys import Keys
     from hermes_tui.tui.failures import foreseen, told
-    from hermes_tui.tui.room import with_new_key
+    from hermes_tui.tui.room import chosen_anew
 
-    room = desk.room
-    assert room is not None
+    keys = desk.room.keys if desk.room is not None else Keys(desk.app.paths.key_file)
     try:
-        fresh, place = await aside(with_new_key, room, key)
+        place = await aside(keys.save, key, server)
+        fresh = None if desk.room is None else await aside(chosen_anew, desk.room)
     except Exception as error:
         desk.tell(foreseen(error) or told(error, desk.app.paths.log), "error")
         return
     desk.app.notify(f"The key is kept in {place}.", markup=False, timeout=5)
-    await desk.take_room(fresh)
+    if fresh is None:
+        await desk.open()
+    else:
+        await desk.take_room(fresh)

@@ -197,7 +197,8 @@ class LineageScreen(Steadfast, Screen[None]):
         """Show what the session under the cursor came to."""
         place = event.node.data
         if place is not None:
-            self.run_worker(partial(self._tell, place), group="told", exclusive=True, exit_on_error=False)
+            work: Any = partial(self._tell, place)  # not yet a coroutine: one that is replaced at once would never be awaited
+            self.run_worker(work, group="told", exclusive=True, exit_on_error=False)
 
     async def _tell(self, place: Place) -> None:
         from hermes_tui.tui.past import session_end

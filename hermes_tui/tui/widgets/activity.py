@@ -61,7 +61,7 @@ def activity_parts(activity: Activity, now: float) -> list[tuple[str, str]]:
         parts.append((activity.loading + since, "$muted"))
     if activity.retry_at is not None:
         left = max(0, round(activity.retry_at - now))
-        parts.append((f"{activity.retry_reason.rstrip('.')}: trying again in {left} s", "$warning"))
+        parts.append((f"trying again in {left} s: {activity.retry_reason.rstrip('.')}", "$warning"))
     elif activity.turn_since is not None:
         parts.append((f"{activity.doing or 'waiting for the reply'} {seconds(now - activity.turn_since)}", "$muted"))
     if activity.compressing_since is not None:
