@@ -6,6 +6,7 @@ It starts no tasks of its own: whoever holds it runs its coroutines, and `cancel
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -158,10 +159,10 @@ class Conversation:
         )
         requests = Requests(standing, parts.provider)
         passes = Passes(
-            standing, requests, await off.thought(parts.summary), parts.memory, parts.cost, parts.clock
+            standing, requests, await off.thought(parts.summary), parts.memory, parts.cost, parts.clock, parts.retry_delays
         )
         await standing.refresh()
-        standing.engine.on_session_start(session.id)
+        await standing.ask_engine(lambda engine: engine.on_session_start(session.id))
         return cls(parts, standing, passes, requests)
 
     async def close(self) -> None:
@@ -175,7 +176,8 @@ class Conversation:
                 pass
         except TimeoutError:
             pass
-        self._at.engine.on_session_end(self._at.session.id)
+        with contextlib.suppress(Exception):  # another engine's failure must not keep anybody from leaving
+            self._at.engine.on_session_end(self._at.session.id)
         self._at.off.close()
 
     # -- talking -------------------------------------------------------------------------------------------------

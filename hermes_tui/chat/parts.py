@@ -49,7 +49,7 @@ class Parts:
         trusts_usage: whether what the provider reports is a measurement of the request as it was sent, for this many edits of
             the context; None for always. A recording's usage measures what was sent before any edit: 0.
         iterations: model calls that one turn may take; a recording takes what it took.
-        retry_delays: seconds before each retry of a reply, unless the server names its own.
+        retry_delays: seconds before each retry of a reply, unless the server names its own; a summary has the first two.
     """
 
     store: Store
@@ -81,12 +81,20 @@ class Parts:
         return _facts(self.provider, model, self, main=True)
 
     def summary(self) -> SummaryModel | None:
-        """The summarising model, None where the settings want none; slow the first time."""
+        """The summarising model, None where the settings want none; slow the first time.
+
+        One that the provider does not have gives way to its nearest kin there; on a server of one's own, to the model that
+        answers.
+        """
         if self.settings.summary.engine == "deterministic":
             return None
+        from hermes_tui.llm.models import nearest_kin
+
         provider = self.summary_provider or self.provider
         embedded = provider.name == "embedded"
         model = self.summary_model or (self.model if embedded else self.settings.summary.model)
+        if provider is self.provider and self.infos and model not in {info.id for info in self.infos}:
+            model = (nearest_kin(model, self.infos) if provider.name == "anthropic" else None) or self.model
         return SummaryModel(provider, _facts(provider, model, self, main=False), embedded)
 
     def cost(self, usage: Usage, model: str) -> float | None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from hermes_tui.chat import breaker
 from hermes_tui.chat.events import Compressed, NothingCompressed, NoticeRaised
 from hermes_tui.chat.prepared import GAIN, Prepared
-from hermes_tui.chat.replies import CostOf
+from hermes_tui.chat.replies import DELAYS, CostOf
 from hermes_tui.chat.requests import Requests
 from hermes_tui.chat.standing import Standing
 from hermes_tui.chat.summariser import REST_SECONDS, SummaryCalls, SummaryModel, on_this_loop
@@ -44,6 +44,7 @@ class Passes:
         memory: asked for notes when a summary is drafted.
         cost_of: the price of a response.
         clock: seconds since the epoch.
+        delays: seconds before each retry of a call to the model.
     """
 
     def __init__(
@@ -54,9 +55,10 @@ class Passes:
         memory: MemoryProvider,
         cost_of: CostOf,
         clock: Clock,
+        delays: Sequence[float] = DELAYS,
     ) -> None:
         self._at, self._requests, self.model, self._memory = standing, requests, model, memory
-        self._cost_of, self._clock = cost_of, clock
+        self._cost_of, self._clock, self._delays = cost_of, clock, delays
         self._noted: tuple[Plan, str] | None = None
         self._told: tuple[int, str] | None = None
 
@@ -88,7 +90,7 @@ class Passes:
         if plan.kind == "summarise":
             notes = await self._notes(plan)
             if self.model is not None and self.asks_model and not by_code:
-                calls = SummaryCalls(at, self._requests, self.model, plan.view or at.view, self._cost_of)
+                calls = SummaryCalls(at, self._requests, self.model, plan.view or at.view, self._cost_of, self._delays)
                 summariser = on_this_loop(calls.summariser(notes))
         try:
             engine = at.engine
@@ -175,8 +177,8 @@ class Passes:
         self._told = None
         at.compressed(applied.session, made.change, state)
         if applied.parent is not None:
-            at.engine.on_session_end(ended.id)
-            at.engine.on_session_start(applied.session.id)
+            await at.ask_engine(lambda engine: engine.on_session_end(ended.id))
+            await at.ask_engine(lambda engine: engine.on_session_start(applied.session.id))
         await at.refresh()
         at.publish(
             Compressed(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 TIMEOUT: Final = 180.0
 """Seconds for one call: peers report summaries of 10-78 s (compression.md, E)."""
-DELAYS: Final = (1.0, 4.0)
-"""Seconds before the two retries, unless the server names its own."""
+RETRIES: Final = 2
+"""Of a call that failed on its way; after that the deterministic rung writes the summary."""
 LONGEST_WAIT: Final = 30.0
 """A server that asks for a longer pause is not waited for: the deterministic rung writes the summary."""
 REST_SECONDS: Final = 10 * 60.0
@@ -69,10 +69,16 @@ class SummaryCalls:
     """
 
     def __init__(
-        self, standing: Standing, requests: Requests, model: SummaryModel, view: ContextView, cost_of: CostOf
+        self,
+        standing: Standing,
+        requests: Requests,
+        model: SummaryModel,
+        view: ContextView,
+        cost_of: CostOf,
+        delays: Sequence[float],
     ) -> None:
         self._at, self._requests, self._model, self._view = standing, requests, model, view
-        self._cost_of = cost_of
+        self._cost_of, self._delays = cost_of, tuple(delays)[:RETRIES]
         self._calls = 0
         self._running: set[asyncio.Task[Any]] = set()
         self.cost: float | None = None
@@ -100,7 +106,7 @@ class SummaryCalls:
         if task is not None:
             self._running.add(task)
             task.add_done_callback(self._running.discard)
-        for attempt in range(len(DELAYS) + 1):
+        for attempt in range(len(self._delays) + 1):
             try:
                 async with asyncio.timeout(TIMEOUT):
                     return await self._once(prompt)
@@ -108,10 +114,11 @@ class SummaryCalls:
                 self.unreachable = True
                 raise SummariserFailed(f"{self._model.model} did not finish the summary within {TIMEOUT:.0f} s.") from None
             except ProviderError as problem:
-                pause = problem.retry_after if problem.retry_after is not None else DELAYS[min(attempt, len(DELAYS) - 1)]
                 if not problem.retryable:
                     raise SummariserFailed(problem.sentence, transport=False) from problem
-                if attempt >= len(DELAYS) or pause > LONGEST_WAIT:
+                left = self._delays[attempt:]
+                pause = left[0] if left and problem.retry_after is None else problem.retry_after or 0.0
+                if not left or pause > LONGEST_WAIT:
                     self.unreachable = True
                     raise SummariserFailed(problem.sentence) from problem
                 self._at.publish(RetryScheduled(f"Summary: {problem.sentence}", pause, attempt + 1))

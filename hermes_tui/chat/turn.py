@@ -7,9 +7,10 @@ the reply without calls -> post-response check. Whatever ends it is said in one 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from hermes_tui.chat.calls import Calls
 from hermes_tui.chat.compressing import Compressing
@@ -21,6 +22,9 @@ from hermes_tui.chat.standing import Standing
 from hermes_tui.context.messages import Block, calls_of
 from hermes_tui.llm.provider import Overflowed, ProviderError
 from hermes_tui.store.errors import StoreError, Unpaired
+
+if TYPE_CHECKING:
+    from hermes_tui.store.store import Store
 
 OVERFLOWS: Final = 3
 """Overflows in a row that are answered by compressing; after that the turn ends."""
@@ -64,11 +68,12 @@ class Turn:
         """
         at = self._at
         self._interrupt.rearm()
-        await self._answer_open_calls()
         try:
             message = await at.append("user", content, "user")
-        except Unpaired:  # another process, alive or dead, has left calls open
+        except Unpaired:
             await at.reload()
+            if await at.off.stored(runs_elsewhere, at.store, at.chain):
+                raise
             await self._answer_open_calls()
             message = await at.append("user", content, "user")
         at.publish(TurnStarted(message))
@@ -178,3 +183,13 @@ class Turn:
             f"{problem.sentence} Compressing could not bring it down far enough. Your message is kept: send a shorter one, "
             "or start afresh with /new."
         )
+
+
+def runs_elsewhere(store: Store, chain: str) -> bool:
+    """Whether the open calls of CHAIN were made by another process that still lives: their results are on the way."""
+    from hermes_tui.store.processes import is_alive, this_process
+
+    last = next((r for r in reversed(store.requests(chain)) if r.purpose == "turn" and r.status == "done"), None)
+    if last is None or last.owner == this_process():
+        return False
+    return is_alive(last.owner, time.time() - last.created)

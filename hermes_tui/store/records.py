@@ -127,6 +127,7 @@ class RequestRecord:
         sha256: of the body as compact JSON in UTF-8, keys as sent.
         status: "sent" until it ends; then "done", "failed", "cancelled", or "interrupted" when its process died.
         estimate: our own size of its prompt.
+        owner: the process that sent it (see ``processes``).
     """
 
     id: str
@@ -149,6 +150,7 @@ class RequestRecord:
     estimate: int | None
     created: float
     finished: float | None
+    owner: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -146,4 +146,5 @@ def _record(row: Any) -> RequestRecord:
         estimate=row.estimate,
         created=row.created,
         finished=row.finished,
+        owner=row.owner,
     )

@@ -29,7 +29,7 @@ from hermes_tui.store.store import Store
 from tests.chat.stage import SUMMARY, Stage
 
 LONG = "The importer stalls on file {n} because the reader holds the lock while the queue is full. " * 40
-SPLITS = (0.0, 0.0005, 0.001, 0.002, 0.004, 0.008)
+SPLITS = (0.0, 0.001, 0.003, 0.01)
 """Seconds into the transaction of a split at which its process is killed."""
 
 

@@ -430,3 +430,33 @@ class Failing(MemoryProvider):
 
     def on_pre_compress(self, messages: Sequence[Message]) -> str:
         raise OSError("gone")
+
+
+class Embedded(RecordedProvider):
+    """A summariser that shares its one model with the conversation."""
+
+    name = "embedded"
+
+
+async def test_on_the_embedded_model_a_message_comes_before_a_summary_which_is_written_when_idle(
+    fake: Fake, stage: At
+) -> None:
+    on, stalled = stage(fake(*QUICK)), Stalled()
+    slow = [True]
+
+    async def pace(characters: int) -> None:
+        if slow[0]:
+            await stalled(characters)
+
+    reply = RecordedReply(({"type": "text", "text": SUMMARY},))
+    on.prepare_when_due()
+    conversation = await on.start(summary_provider=Embedded([reply] * 8, pace))
+    await fill(on, 0.9)
+    await stalled.begun.wait()
+    slow[0] = False
+    await conversation.send("a word in between")
+    assert on.said(CompressionStopped)
+    assert on.said(TurnEnded)[-1].reason == "end_turn"
+    await on.until(lambda: on.said(SummaryPrepared))
+    body = on.store.body([r for r in on.store.requests(conversation.chain) if r.purpose == "summary"][-1].id)
+    assert load_counter()(str(body["messages"])) < 2_500, "its source is a thousand tokens at most"

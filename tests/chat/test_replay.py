@@ -167,8 +167,9 @@ async def test_a_probe_applies_nothing_and_each_context_is_made_afresh(tmp_path:
 @pytest.mark.skipif(not (REAL / "pi_coding_session.jsonl").exists(), reason="the real data is not here")
 async def test_a_real_coding_session_is_played_to_its_end(tmp_path: Path) -> None:
     recorded = read_transcript(REAL / "pi_coding_session.jsonl").conversations[0]
-    half = RecordedConversation(recorded.title, recorded.system, recorded.tools, recorded.messages[:420])
-    played = Played(tmp_path, half, 40_000)
+    cut = next(probe_cuts(recorded.messages, 240))
+    half = RecordedConversation(recorded.title, recorded.system, recorded.tools, recorded.messages[:cut])
+    played = Played(tmp_path, half, 24_000)
     done = await played.replay.run()
     assert played.stored() == source(half)
     assert done.compressions >= 3

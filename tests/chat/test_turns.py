@@ -212,12 +212,11 @@ async def test_a_wrong_key_is_one_sentence_and_the_message_stays(fake: Fake, sta
 
 async def test_a_turn_ends_in_words_when_its_iterations_are_spent(fake: Fake, stage: At) -> None:
     on = stage(fake("--rate", "5000", "--words", "5"))
-    conversation = await on.start(tools=on.tools(), infos=())
-    on.configure(context__auto=False)
-    await conversation.send("!fault loop:200 tool:list_files {}")
+    conversation = await on.start(tools=on.tools(), iterations=9)
+    await conversation.send("!fault loop:20 tool:list_files {}")
     ended = on.said(TurnEnded)[-1]
     assert ended.reason == "iterations"
-    assert "90" in ended.sentence
+    assert "9 model calls" in ended.sentence
     assert "continue" in ended.sentence
     assert not conversation.view.has_open_call
 
