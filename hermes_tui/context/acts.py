@@ -27,6 +27,7 @@ _OLD = frozenset(
 _NEW = frozenset(
     {"content", "contents", "file_text", "text", "new_string", "new_str", "new_text", "newtext", "new_source", "new"}
 )
+_REMOVED = frozenset({"old_string", "old_str", "old_text", "oldtext", "old", "search"})
 _PATCHED = re.compile(r"^(?:\*\*\* (?:Update|Add|Delete) File: |\+\+\+ (?:b/)?)(\S+)", re.M)
 
 _EXIT = re.compile(r"(?:exit(?:ed)?(?: with)?(?: (?:code|status))?[ :=]+|returned? (?:code|status) )(-?\d{1,3})\b", re.I)
@@ -179,3 +180,23 @@ def acts_of(messages: Sequence[Message]) -> Iterator[tuple[int, Act]]:
         results = {str(b.get("tool_use_id")): b for b in results_of(after)} if after is not None else {}
         for call in calls:
             yield at, act_of(call, results.get(str(call.get("id"))), message.id, after.id if after is not None else "")
+
+
+def changes_in(value: Any) -> tuple[list[str], list[str]]:
+    """(texts that a call took out, texts that it put in or otherwise gave), by the names of its arguments."""
+    removed: list[str] = []
+    given: list[str] = []
+
+    def read(item: Any, key: str) -> None:
+        if isinstance(item, Mapping):
+            for name, inner in item.items():
+                read(inner, str(name))
+        elif isinstance(item, list | tuple):
+            for inner in item:
+                read(inner, key)
+        elif item is not None:
+            text = item if isinstance(item, str) else str(item)
+            (removed if key.lower() in _REMOVED else given).append(text)
+
+    read(value, "")
+    return removed, given

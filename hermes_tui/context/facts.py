@@ -6,7 +6,7 @@ Used by the ledger and by the extracts. The measure of fidelity has an extractor
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 LITERAL: Final = re.compile(
@@ -23,24 +23,34 @@ LITERAL: Final = re.compile(
 MIN_LITERAL: Final = 3
 """Characters; shorter ones are found anywhere by chance."""
 
-_SENTENCE: Final = re.compile(r"(?<=[.!?。！？…])[\"')\]”»]?\s+|(?<=[。！？])|\n+")
+_WORD: Final = re.compile(r"[^\W\d_]{4,}")
+_IDEOGRAPHS: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af]{2,}")
+_SENTENCE: Final = re.compile(r"(?<=[.!?…])[\"')\]”»*]*\s+|(?<=[。！？；])|\n+")
 
 
 def literals(text: str) -> list[str]:
     """The literals of TEXT in order, each once."""
-    return list(dict.fromkeys(found for found in LITERAL.findall(text) if len(found) >= MIN_LITERAL))
+    return list(dict.fromkeys([found for found in LITERAL.findall(text) if len(found) >= MIN_LITERAL]))
+
+
+def words(text: str) -> list[str]:
+    """The longer words of TEXT in lower case, each once; of scripts without spaces, the pairs of neighbouring signs."""
+    found = [word.casefold() for word in _WORD.findall(text) if not _IDEOGRAPHS.search(word)]
+    for run in _IDEOGRAPHS.findall(text):
+        found += [run[i : i + 2] for i in range(len(run) - 1)]
+    return list(dict.fromkeys(found))
 
 
 def sentences(text: str) -> Iterator[str]:
     """TEXT cut into sentences and lines, each on one line, without list marks and headings' signs."""
     for piece in _SENTENCE.split(text):
-        line = " ".join(piece.split()).lstrip("#>*•").strip()
+        line = " ".join(piece.split()).lstrip("#>*•-").strip()
         if any(c.isalnum() for c in line):
             yield line
 
 
 def clip(text: str, limit: int) -> str:
-    """TEXT in at most LIMIT characters: its start and its end around an ellipsis, cut between words where that is near."""
+    """TEXT in at most LIMIT characters: its start and its end around an ellipsis, cut between words where one ends nearby."""
     if len(text) <= limit:
         return text
     tail = limit // 3
@@ -50,12 +60,25 @@ def clip(text: str, limit: int) -> str:
         start = start[:space]
     if 0 <= (space := end.find(" ")) < tail // 4:
         end = end[space + 1 :]
-    return f"{_whole(start)} … {end.lstrip(_JOINERS)}"
+    return f"{start.rstrip(_JOINERS)} … {end.lstrip(_JOINERS)}"
 
 
-_JOINERS: Final = "\u200d\ufe0f\u0300\u0301\u0302\u0303\u0308\u20e3\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
+_JOINERS: Final = (
+    "\u200c\u200d\ufe0e\ufe0f\u0300\u0301\u0302\u0303\u0308\u20e3\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
+)
+"""What belongs to the sign beside it: a cut through a sign that is made of several leaves none of these hanging."""
 
 
-def _whole(text: str) -> str:
-    """TEXT without a dangling joiner at its end (a cut inside a grapheme)."""
-    return text.rstrip("\u200d")
+def short_paths(paths: Iterable[str]) -> dict[str, str]:
+    """For each of PATHS the shortest ending, of whole parts, that no other of them shares."""
+    split = {path: [part for part in path.split("/") if part] for path in paths}
+    shared: dict[str, int] = {}
+    for parts in split.values():
+        for depth in range(1, min(3, len(parts)) + 1):
+            ending = "/".join(parts[-depth:])
+            shared[ending] = shared.get(ending, 0) + 1
+    short: dict[str, str] = {}
+    for path, parts in split.items():
+        endings = ("/".join(parts[-depth:]) for depth in range(1, min(3, len(parts)) + 1))
+        short[path] = next((e for e in endings if shared[e] == 1), path)
+    return short
