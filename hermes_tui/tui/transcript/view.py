@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from textual.cache import LRUCache
 from textual.geometry import Region, Size
@@ -19,7 +19,7 @@ from hermes_tui.tui.transcript.drawing import draw
 from hermes_tui.tui.transcript.layout import Anchor, anchor_at, top_of
 from hermes_tui.tui.transcript.messages import EarlierWanted, FollowChanged
 from hermes_tui.tui.transcript.painting import MARGIN, RIGHT_MARGIN, highlight, paint
-from hermes_tui.tui.transcript.palette import COMPONENTS, Palette
+from hermes_tui.tui.transcript.palette import Palette
 from hermes_tui.tui.transcript.rows import Page, Row
 from hermes_tui.tui.transcript.selection import place
 from hermes_tui.tui.transcript.slots import Slot, Slots
@@ -46,7 +46,6 @@ class BlocksView(ScrollView, can_focus=True, can_focus_children=False):
     It follows its end until the person scrolls up, and again when they reach the bottom.
     """
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = set(COMPONENTS)
 
     EarlierWanted = EarlierWanted
     FollowChanged = FollowChanged
@@ -341,13 +340,14 @@ class BlocksView(ScrollView, can_focus=True, can_focus_children=False):
         """Colours may have changed. They are compared when the next line is painted: here only some of them are known."""
         super().notify_style_update()
         self._restyled = True
+        self.refresh()
 
     def _colours(self) -> Palette:
         """The palette of the moment; strips of other colours are forgotten, rows know no colours and stay."""
         if self._palette is None or self._restyled:
             self._restyled = False
             palette = Palette(self)
-            if palette != self._palette:
+            if self._palette is None or not palette.looks_like(self._palette):
                 self._palette = palette
                 self._strips.clear()
         assert self._palette is not None
