@@ -132,11 +132,9 @@ class Conversation:
     async def _opened(cls, parts: Parts, off: OffLoop, chain: str, model: str) -> Conversation:
         store = parts.store
         session = await off.stored(store.tip, chain)
-        if session.model != model:
-            session = await off.stored(store.set_model, chain, model)
         view = await off.stored(store.view, chain)
         state = await off.stored(store.load_state, chain)
-        facts = await off.thought(parts.facts, model)
+        facts = await off.thought(parts.facts, session.model)
         totals = Totals()
         for record in await off.stored(store.requests, chain):
             if record.usage is not None:
@@ -161,7 +159,10 @@ class Conversation:
         passes = Passes(
             standing, requests, await off.thought(parts.summary), parts.memory, parts.cost, parts.clock, parts.retry_delays
         )
-        await standing.refresh()
+        if session.model != model:
+            await standing.switch(await off.thought(parts.facts, model))
+        else:
+            await standing.refresh()
         await standing.ask_engine(lambda engine: engine.on_session_start(session.id))
         return cls(parts, standing, passes, requests)
 

@@ -103,7 +103,7 @@ class Turn:
         self._compressing.turn_begins(budget)
         await self._compressing.before_turn()
         while True:
-            if self._exceeds_window and not await self._compressing.after_overflow(None):
+            if self._exceeds(usable=True) and not await self._compressing.after_overflow(None) and self._exceeds():
                 return Outcome("failed", self._at.impossible or self._known_to_exceed())
             if budget.spent:
                 return Outcome("iterations", SPENT.format(taken=budget.taken))
@@ -156,11 +156,13 @@ class Turn:
         await self._answer_open_calls()
         return Outcome("cancelled", CANCELLED)
 
-    @property
-    def _exceeds_window(self) -> bool:
-        """Whether the next request is known to exceed the window, or nothing is known to tell it by: then it is not sent."""
+    def _exceeds(self, *, usable: bool = False) -> bool:
+        """Whether the next request is known to exceed the window (with USABLE: to leave too little for the reply).
+
+        Where nothing is known to tell it by, it is not sent either.
+        """
         at = self._at
-        return at.budgets is None or at.size.tokens > at.budgets.window.value
+        return at.budgets is None or at.size.tokens > (at.budgets.usable if usable else at.budgets.window.value)
 
     def _known_to_exceed(self) -> str:
         at = self._at

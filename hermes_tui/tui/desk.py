@@ -59,7 +59,7 @@ class Desk:
         self._refreshing = False
         self._refresh_again = False
         self._closed = False
-        self._surveyed: tuple[str, int, int] | None = None
+        self._surveyed: tuple[str, int, int, int] | None = None
 
     @property
     def _screen(self) -> ChatScreen:
@@ -307,7 +307,13 @@ class Desk:
         """Close the conversation that lies open."""
         conversation, self.conversation = self.conversation, None
         if conversation is not None:
+            from hermes_tui.context.messages import plain_text
+
+            waiting = [plain_text(content) for content in conversation.queue]
             await conversation.close()
+            if waiting:  # typed ahead and never sent: it goes back to where it was written
+                self.bridge.unqueue_all()
+                self._screen.composer.give_back("\n\n".join(waiting))
 
     # -- talking -------------------------------------------------------------------------------------------------------
 
@@ -447,10 +453,10 @@ class Desk:
             self._refreshing = False
 
     async def _survey(self, conversation: Conversation) -> None:
-        """Have the regions worked out anew where the conversation does not do so by itself: in a replay."""
+        """Have the regions worked out anew for every new state of the context: they are those of a plan made now."""
         view = conversation.view
-        moment = (view.chain, view.generation, len(view.entries))
-        if conversation.parts.foreground and moment != self._surveyed and not view.has_open_call:
+        moment = (view.chain, view.generation, len(view.entries), conversation.size.tokens)
+        if moment != self._surveyed and not view.has_open_call:
             self._surveyed = moment
             with contextlib.suppress(RuntimeError):  # the replay has ended meanwhile, and its threads with it
                 await conversation.survey()

@@ -88,7 +88,8 @@ async def test_a_message_typed_ahead_waits_below_and_has_a_turn_of_its_own(start
         await until(pilot, lambda: "1 message waiting" in shown(app))
         gate.open.set()
         await until(pilot, lambda: "The second answer." in shown(app))
-        texts = [m.content[0]["text"] for m in app.desk.room.store.messages(app.desk.conversation.chain)]
+        await until(pilot, lambda: not app.desk.conversation.busy)
+            texts = [m.content[0]["text"] for m in app.desk.room.store.messages(app.desk.conversation.chain)]
         assert texts == ["one", "The first answer.", "two", "The second answer."]
         assert "waiting" not in shown(app)
 
