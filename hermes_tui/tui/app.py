@@ -22,7 +22,7 @@ from hermes_tui.tui.clean import clean
 from hermes_tui.tui.commands import COMMANDS as COMMAND_TABLE
 from hermes_tui.tui.commands import Command, typed_command
 from hermes_tui.tui.desk import Desk
-from hermes_tui.tui.failures import Steadfast, told
+from hermes_tui.tui.failures import Steadfast, foreseen, told
 from hermes_tui.tui.screens.chat import ChatScreen
 from hermes_tui.tui.themes import DEFAULT, FALLBACK_VARIABLES, ThemeFile, ThemeUnusable, find_theme
 from hermes_tui.tui.widgets.composer import Composer
@@ -133,7 +133,10 @@ class HermesApp(Steadfast, App[None]):
         return self.chat
 
     def on_ready(self) -> None:
-        """The first frame is out: now load everything else, off the loop."""
+        """Load everything else, off the loop, once the first frame is drawn whole."""
+        self.chat.call_after_refresh(self._begin)
+
+    def _begin(self) -> None:
         work = self.desk.open() if self.player is None else self.player.run()
         self.run_worker(work, group="store" if self.player is None else "turn", exit_on_error=False, name="open")
         self.run_worker(self._watch_themes(), group="themes", exit_on_error=False, name="watch themes")
@@ -269,7 +272,7 @@ class HermesApp(Steadfast, App[None]):
 
     def _handle_exception(self, error: Exception) -> None:
         """An error that nobody foresaw: one sentence on the screen, the rest in the log; the conversation stays open."""
-        sentence = told(error, self.paths.log)
+        sentence = foreseen(error) or told(error, self.paths.log)
         self.problems.append(sentence)
         if self.is_headless:  # under test an unexpected error fails the test
             try:
