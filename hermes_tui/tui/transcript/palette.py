@@ -21,6 +21,7 @@ NAMES = (
 )  # fmt: skip
 """Every style name that rows use."""
 
+
 class Palette:
     """The styles of one widget under the theme of the moment, each worked out when a row first needs it.
 

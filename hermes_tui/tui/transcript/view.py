@@ -23,7 +23,7 @@ from hermes_tui.tui.transcript.palette import Palette
 from hermes_tui.tui.transcript.rows import Page, Row
 from hermes_tui.tui.transcript.selection import place
 from hermes_tui.tui.transcript.slots import Slot, Slots
-from hermes_tui.tui.transcript.warming import is_warm, warm_up
+from hermes_tui.tui.transcript.warming import is_warm, warm_up, warm_up_more
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
@@ -36,6 +36,8 @@ HIDDEN_SECONDS = 0.5
 """How often to look whether a covered transcript is on the screen again while text streams into it."""
 WARM_UP_SECONDS = 0.3
 """How long after mounting to load what laying out needs, if there is nothing to lay out before."""
+MORE_SECONDS = 5.0
+"""How long after that to load the rest, when the app has started up."""
 OFF_LOOP_CHARACTERS = 2_000
 """A finished reply longer than this is laid out in a thread; shorter ones take a few milliseconds."""
 
@@ -45,7 +47,6 @@ class BlocksView(ScrollView, can_focus=True, can_focus_children=False):
 
     It follows its end until the person scrolls up, and again when they reach the bottom.
     """
-
 
     EarlierWanted = EarlierWanted
     FollowChanged = FollowChanged
@@ -277,7 +278,8 @@ class BlocksView(ScrollView, can_focus=True, can_focus_children=False):
     def _flush_slot(self, index: int, bottom: int) -> bool:
         """Lay out streamed text if it would be seen; whether the block's height changed."""
         slot = self._slots[index]
-        if not self._follow and slot.body is not None and self._slots.heights.top(index + 1) > bottom:
+        below = not self._follow and self._slots.heights.top(index + 1) > bottom
+        if slot.body is not None and (below or self._covered()):
             return False
         started = time.monotonic()
         before = self._slots.heights[index]
@@ -321,12 +323,14 @@ class BlocksView(ScrollView, can_focus=True, can_focus_children=False):
         if not self._warming:
             self._warming = True
             app = self.app
-            self._threads.submit(warm_up, lambda: app.call_later(self._warmed), self._stopped)
+            self._threads.submit(warm_up).add_done_callback(lambda _: app.call_later(self._warmed))
 
     def _warmed(self) -> None:
         """Text can be laid out: what was shown as it is written is so now."""
-        if self.is_mounted and self._page != self._slots.page:
-            self._place(self._anchor())
+        if self.is_mounted:
+            self.set_timer(MORE_SECONDS, lambda: self._threads.submit(warm_up_more, self._stopped))
+            if self._page != self._slots.page:
+                self._place(self._anchor())
 
     def on_unmount(self) -> None:
         """End the thread; what it draws would not be seen."""

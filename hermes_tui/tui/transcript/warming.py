@@ -6,15 +6,14 @@ Until they are there text is shown as it is written, so that neither the first f
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 
 from hermes_tui.tui.transcript.code import warm_up_lexer
 from hermes_tui.tui.transcript.markdown import warm_up_markdown
 
 FIRST = ("python", "bash", "json")
 """Languages that must be there before anything is laid out."""
-SOON = ("javascript", "typescript", "diff", "yaml", "toml", "html", "css", "sql", "rust", "go", "c")
-"""Languages loaded after that; any other is loaded at its first use, which takes 10 to 50 ms."""
+MORE = ("javascript", "typescript", "diff", "yaml", "toml", "html", "css", "sql", "rust", "go", "c")
+"""Languages loaded some seconds after that; any other is loaded at its first use, which takes 10 to 50 ms."""
 
 _warm = threading.Event()
 
@@ -24,15 +23,18 @@ def is_warm() -> bool:
     return _warm.is_set()
 
 
-def warm_up(then: Callable[[], object] = lambda: None, stop: threading.Event | None = None) -> None:
-    """Load everything; ``then`` is called as soon as text can be laid out, and ``stop`` ends it early. For a thread."""
+def warm_up() -> None:
+    """Load what any text needs; for a thread."""
     if not _warm.is_set():
         warm_up_markdown()
         for language in FIRST:
             warm_up_lexer(language)
         _warm.set()
-    then()
-    for language in SOON:
-        if stop is not None and stop.is_set():
+
+
+def warm_up_more(stop: threading.Event) -> None:
+    """Load the lexers of other common languages, until ``stop`` is set; for a thread."""
+    for language in MORE:
+        if stop.is_set():
             return
         warm_up_lexer(language)
