@@ -89,7 +89,7 @@ async def test_a_message_typed_ahead_waits_below_and_has_a_turn_of_its_own(start
         gate.open.set()
         await until(pilot, lambda: "The second answer." in shown(app))
         await until(pilot, lambda: not app.desk.conversation.busy)
-            texts = [m.content[0]["text"] for m in app.desk.room.store.messages(app.desk.conversation.chain)]
+        texts = [m.content[0]["text"] for m in app.desk.room.store.messages(app.desk.conversation.chain)]
         assert texts == ["one", "The first answer.", "two", "The second answer."]
         assert "waiting" not in shown(app)
 

@@ -138,7 +138,7 @@ async def test_the_lineage_shows_how_each_session_ended_and_opens_the_past_read_
         await until(pilot, lambda: "session 1 of" in shown(app) and "ended by compression" in shown(app))
         await pilot.press("enter")
         await until(pilot, lambda: f"session 1 of {len(sessions)} · read-only" in shown(app) and not app.desk.works)
-        await pilot.press(*"no one hears this")
+        await pilot.press(*"no one hears")
         assert not app.screen.query("#composer")
         view = app.screen._moment.view
         assert view.generation == first.last_generation

@@ -12,19 +12,19 @@ from textual.screen import Screen
 
 from hermes_tui.tui.commands import Command, completions
 from hermes_tui.tui.failures import Steadfast
-from hermes_tui.tui.readings import ContextReading, EntryRow
 from hermes_tui.tui.transcript import Transcript
 from hermes_tui.tui.transcript.messages import DividerChosen, EarlierWanted, FollowChanged, LinkChosen
 from hermes_tui.tui.widgets.activity import ActivityLine
 from hermes_tui.tui.widgets.completion import CompletionList
 from hermes_tui.tui.widgets.composer import Composer
-from hermes_tui.tui.widgets.entries import EntryList
 from hermes_tui.tui.widgets.heading import Heading
 from hermes_tui.tui.widgets.inspector import Inspector
 from hermes_tui.tui.widgets.status import StatusLine
 
 if TYPE_CHECKING:
     from hermes_tui.tui.app import HermesApp
+    from hermes_tui.tui.readings import ContextReading, EntryRow
+    from hermes_tui.tui.widgets.entries import EntryList
 
 BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
 """Under 100 columns the inspector folds away."""
@@ -130,8 +130,7 @@ class ChatScreen(Steadfast, Screen[None]):
         """A link is a model's word: it is copied, never opened."""
         self.app.copy_to_clipboard(event.url)
 
-    @on(EntryList.Opened)
-    def _original(self, event: EntryList.Opened) -> None:
+    def on_entry_list_opened(self, event: EntryList.Opened) -> None:
         """Show what an entry stands for."""
         self.run_worker(self._show_original(event.row), group="store", exit_on_error=False)
 
@@ -221,7 +220,7 @@ def toggle_inspector(screen: Screen[None], *, back_to: str) -> None:
         inspector.add_class("-folded")
         screen.query_one(back_to).focus()
         return
-    screen.query_one("#entries").focus()
+    inspector.focus_entries()
 
 
 def close_drawer(screen: Screen[None], *, back_to: str) -> bool:

@@ -61,7 +61,7 @@ def activity_parts(activity: Activity, now: float) -> list[tuple[str, str]]:
         parts.append((activity.loading + since, "$muted"))
     if activity.retry_at is not None:
         left = max(0, round(activity.retry_at - now))
-        parts.append((f"trying again in {left} s: {activity.retry_reason.rstrip('.')}", "$warning"))
+        parts.append((f"trying again in {left} s, esc stops: {activity.retry_reason.rstrip('.')}", "$warning"))
     elif activity.turn_since is not None:
         parts.append((f"{activity.doing or 'waiting for the reply'} {seconds(now - activity.turn_since)}", "$muted"))
     if activity.compressing_since is not None:
@@ -73,7 +73,8 @@ def activity_parts(activity: Activity, now: float) -> list[tuple[str, str]]:
         parts.append((f"{counted(activity.waiting, 'message')} waiting", "$accent"))
     if activity.above:
         parts.append((f"{glyphs().down} more below, ctrl+end", "$muted"))
-    if activity.turn_since is not None or (activity.compressing_since is not None and not activity.background):
+    waits = activity.turn_since is not None and activity.retry_at is None
+    if waits or (activity.compressing_since is not None and not activity.background):
         parts.append(("esc stops", "$muted"))
     return parts
 

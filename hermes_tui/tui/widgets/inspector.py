@@ -1,85 +1,59 @@
-"""The inspector: what is sent, drawn from the same view that the request is rendered from."""
+"""The inspector: the place of the instruments, which are put in once the first frame is out: it need not wait for them."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from textual import on
-from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.content import Content
-from textual.widgets import Static
 
-from hermes_tui.tui.clean import clean_line
-from hermes_tui.tui.readings import ContextReading, EntryRow
-from hermes_tui.tui.widgets.entries import EntryList
-from hermes_tui.tui.widgets.gauge import Gauge
-from hermes_tui.tui.widgets.spark import RequestSpark
-from hermes_tui.tui.widgets.summary import SummaryPanel
+if TYPE_CHECKING:
+    from hermes_tui.tui.readings import ContextReading
+    from hermes_tui.tui.widgets.instruments import Instruments
 
 
 class Inspector(Vertical):
-    """Gauge, entries, summary and the tokens of each request."""
+    """Shows what is sent; what it is given before the instruments stand is shown when they do."""
 
-    DEFAULT_CSS = """
-    Inspector {
-        background: $background;
-        & > Static { height: 1; }
-        & > #entries { height: 3fr; }
-        & > SummaryPanel { height: 2fr; margin-top: 1; }
-        & > #entry-why { height: 1; color: $muted; text-wrap: nowrap; text-overflow: ellipsis; }
-    }
-    """
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.instruments: Instruments | None = None
+        self._reading: ContextReading | None = None
+        self._to_focus = False
 
-    def compose(self) -> ComposeResult:
-        """The parts, top to bottom."""
-        yield Gauge(id="gauge")
-        yield Static(_heading(), id="entries-title", markup=False)
-        yield EntryList(id="entries")
-        yield Static(id="entry-why", markup=False)
-        yield SummaryPanel(id="summary")
-        yield RequestSpark(id="spark")
+    def on_mount(self) -> None:
+        """Wait for the first frame."""
+        self.call_after_refresh(self._furnish)
+
+    async def _furnish(self) -> None:
+        from hermes_tui.tui.widgets.instruments import Instruments
+
+        instruments = Instruments(id="instruments")
+        await self.mount(instruments)
+        self.instruments = instruments
+        if self._reading is not None:
+            instruments.show(self._reading)
+        if self._to_focus:
+            self.focus_entries()
 
     def show(self, reading: ContextReading) -> None:
-        """Draw READING in every part."""
-        if not self.is_mounted:
-            return
-        self.query_one(Gauge).show(reading.gauge)
-        self.query_one(EntryList).show(reading.entries)
-        self.query_one(SummaryPanel).show(reading.summary)
-        self.query_one(RequestSpark).show(reading.requests)
+        """Draw READING."""
+        self._reading = reading
+        if self.instruments is not None:
+            self.instruments.show(reading)
+
+    def show_writing(self, text: str) -> None:
+        """Draw the summary as far as it is written; "" when none is being written."""
+        if self.instruments is not None:
+            self.instruments.show_writing(text)
 
     @property
     def writing(self) -> str:
         """The summary as far as it is written, "" when none is."""
-        return self.query_one(SummaryPanel).reading.writing if self.is_mounted else ""
+        return self.instruments.writing if self.instruments is not None else ""
 
-    def show_writing(self, text: str) -> None:
-        """Draw the summary as far as it is written; "" when none is being written."""
-        if self.is_mounted:
-            panel = self.query_one(SummaryPanel)
-            panel.show(replace(panel.reading, writing=text))
-
-    @on(EntryList.Pointed)
-    def _tell_why(self, event: EntryList.Pointed) -> None:
-        """Say of the entry under the cursor why it is where and how it is."""
-        event.stop()
-        self.query_one("#entry-why", Static).update(_why(event.row), layout=False)
-
-    def on_resize(self) -> None:
-        """The heading names its columns at the right edge."""
-        self.query_one("#entries-title", Static).update(_heading(self.content_size.width), layout=False)
-
-
-def _heading(width: int = 0) -> Content:
-    """ENTRIES and what its last column is."""
-    right = "tokens"
-    return Content.assemble(("ENTRIES", "bold $foreground"), (right.rjust(max(len(right) + 1, width - 7)), "$muted"))
-
-
-def _why(row: EntryRow | None) -> Content:
-    """The reason of ROW and what Enter does."""
-    if row is None:
-        return Content("")
-    opens = "enter opens the original · " if row.after is not None else ""
-    return Content.assemble((opens, "$accent"), (clean_line(row.why) or row.treatment, "$muted"))
+    def focus_entries(self) -> None:
+        """Give the keys to the entries."""
+        if self.instruments is None:
+            self._to_focus = True
+        else:
+            self.instruments.query_one("#entries").focus()
