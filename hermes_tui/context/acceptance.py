@@ -1,7 +1,7 @@
 """Acceptance: what a model's answer must be before it may stand for messages.
 
-Summarisers of every size answer, down to 135 million parameters: an answer may be empty, only thinking, an echo of what it was given, a
-loop, or made up. Each is a refusal with a reason, never a summary.
+Summarisers of every size answer, down to 135 million parameters: an answer may be empty, only thinking, an echo of what it
+was given, a loop, or made up. Each is a refusal with a reason, never a summary.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _FENCED: Final = re.compile(r"\A\s*```\w*\n(.*?)\n?```\s*\Z", re.S)
 _MARKS: Final = re.compile(r"^[\s#>*_=\-–—\d.)(\[\]]+|[\s#*_=:：\])]+$")
 _INLINE: Final = re.compile(r"^[\s#>*_\-\d.)]*([A-Za-z][A-Za-z &]{2,40}?)\s*[*_]*\s*[:：]\s*[*_]*\s*(\S.*)$")
 _NOTHING: Final = re.compile(
-    r"[\s\-*•.(\[]*(?:none|n/?a|nothing|no(?:ne)? (?:yet|open questions|so far|known)|not (?:applicable|specified)|keine?|nichts|ninguna?|nada|无|沒有|没有|なし|없음|-+)"
-    r"[\s.)\]。]*",
+    r"[\s\-*•.(\[]*(?:none|n/?a|nothing|no(?:ne)? (?:yet|open questions|so far|known)|not (?:applicable|specified)"
+    r"|keine?|nichts|ninguna?|nada|无|沒有|没有|なし|없음|-+)[\s.)\]。]*",
     re.I,
 )
 _MIN_SECTIONS: Final = 2
@@ -63,7 +63,7 @@ def _section(text: str) -> str | None:
 
 
 def sections_of(text: str) -> Prose:
-    """TEXT cut into the fixed sections, in their order; what stands before the first heading, and empty sections, are left out."""
+    """TEXT cut into the fixed sections, in their order; what stands before the first heading, and empty sections, go."""
     found: dict[str, list[str]] = {}
     current: list[str] | None = None
     for line in text.splitlines():
@@ -103,7 +103,7 @@ def _loops(text: str) -> bool:
 
 
 def accepted(answer: str, given: str, instructions: str, previous: str = "") -> Answer:
-    """ANSWER read as prose, or why not. GIVEN is the source in the prompt, INSTRUCTIONS the rest of it, PREVIOUS the prose updated."""
+    """ANSWER read as prose, or why not. GIVEN is the prompt's source, PREVIOUS the record updated, INSTRUCTIONS the rest."""
     if not answer.strip():
         return Answer(refusal="the answer was empty")
     text = without_thinking(answer)

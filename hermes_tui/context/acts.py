@@ -1,7 +1,7 @@
 """Acts: what a tool call did, in the few words that ledger, extracts and placeholders are made of.
 
-Nothing here knows a tool by name. What a call did is read from the names of its arguments, which tools of all makers choose alike
-(a path and a new text: an edit; a command: a run), and how it went from its result.
+Nothing here knows a tool by name. What a call did is read from the names of its arguments, which tools of all makers choose
+alike (a path and a new text: an edit; a command: a run), and how it went from its result.
 """
 
 from __future__ import annotations
@@ -35,8 +35,9 @@ _EXIT_REACH = 200
 """Characters at either end of a result in which a tool reports the exit code (measured: all makers do so first or last)."""
 
 ERROR_LINE = re.compile(
-    r"\b(?:[A-Z]\w*(?:Error|Exception|Warning)\b|error(?:\[\w+\])?\s*[:\s]|errors?:|fatal:|panic(?:ked)?[: ]|failed\b|failure\b|FAIL(?:ED)?\b"
-    r"|cannot |can't |could not |not found\b|no such |denied\b|undefined |unresolved |Traceback|assert|✗|✖|refused\b|invalid\b|timed out)",
+    r"\b(?:[A-Z]\w*(?:Error|Exception|Warning)\b|error(?:\[\w+\])?\s*[:\s]|errors?:|fatal:|panic(?:ked)?[: ]|failed\b|failure\b"
+    r"|FAIL(?:ED)?\b|cannot |can't |could not |not found\b|no such |denied\b|undefined |unresolved |Traceback|assert|refused\b"
+    r"|invalid\b|timed out)|[✗✖❌]",
     re.I,
 )
 """A line that tells what went wrong."""
@@ -127,7 +128,7 @@ def _verb(arguments: Mapping[str, Any]) -> tuple[Verb, str, str | None]:
 
 
 def exit_code_of(output: str, is_error: bool) -> int | None:
-    """The exit code that a result reports at its start or end; 1 for an error that names none; None where nothing was reported."""
+    """The exit code that a result reports at its start or end; 1 for an error without one; None where nothing was reported."""
     ends = output if len(output) <= 2 * _EXIT_REACH else output[:_EXIT_REACH] + "\n" + output[-_EXIT_REACH:]
     found = _EXIT.findall(ends)
     if found:
@@ -171,7 +172,7 @@ def act_of(call: Block, result: Block | None, message: str = "", result_message:
 
 
 def acts_of(messages: Sequence[Message]) -> Iterator[tuple[int, Act]]:
-    """(index of the calling message, act) for every call in MESSAGES. Pairing goes by position: results stand in the next message."""
+    """(index of the calling message, act) for every call in MESSAGES. Results are looked for in the next message only."""
     for at, message in enumerate(messages):
         calls = calls_of(message)
         if not calls:

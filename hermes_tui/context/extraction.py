@@ -3,8 +3,8 @@
 No model is asked. How likely a name, path or number is to be needed again follows from its past uses: the odds rise with how
 often and fall with how long ago it was used, as a power of the time (J. R. Anderson and L. J. Schooler, 1991, found it so for
 headlines, speech and mail; in recorded working sessions it holds as well), and they are higher for what stood beside the
-matter at hand. A line is worth the names that it adds and the pairs that it is the first to hold together; lines are taken by worth per
-token until the budget is spent (greedy maximum coverage).
+matter at hand. A line is worth the names that it adds and the pairs that it is the first to hold together; lines are taken
+by worth per token until the budget is spent (greedy maximum coverage).
 
 They are shown as a log of what was said and run, and then file by file, each with the lines that mattered, as they stand now: a
 line that a later edit took out is left out.
@@ -42,7 +42,7 @@ _EVEN: Final = 0.55
 _KINSHIP: Final = 3.0
 """How much standing beside the matter at hand raises the odds (kinship: the share of its message's names that are at hand)."""
 _WORD: Final = 0.08
-"""Chance of a plain word as a share of a name's: any sentence holds some, so they only decide between sentences without names."""
+"""Chance of a plain word as a share of a name's: every sentence holds some, so they only decide where there are no names."""
 _MAX_DEPTH: Final = 12
 """Levels of JSON that are told apart."""
 _PAIRED: Final = 12

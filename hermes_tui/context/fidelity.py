@@ -1,7 +1,7 @@
 """Fidelity: how many facts of what an edit replaced still stand in the new context, by an extractor of its own.
 
-It shares no code with the ledger or the extracts, so that what they overlook shows. A fact stands if its text stands, white space and
-case aside; a paraphrase counts as lost.
+It shares no code with the ledger or the extracts, so that what they overlook shows. A fact stands if its text stands, white
+space and case aside; a paraphrase counts as lost.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ class Fidelity:
 
 
 _RULE: Final = re.compile(
-    r"\b(?:never|always|must|don'?t|do not|only|nie|niemals|immer|muss|nur|nunca|siempre|debe|jamás|solo|sólo)\b|不要|必须|禁止|只能|务必|总是|永远",
+    r"\b(?:never|always|must|don'?t|do not|only|nie|niemals|immer|muss|nur|nunca|siempre|debe|jamás|solo|sólo)\b"
+    r"|不要|必须|禁止|只能|务必|总是|永远",
     re.I,
 )
 _STOP: Final = re.compile(r"(?<=[.!?。！？])\s+|\n|(?<=[。！？])")

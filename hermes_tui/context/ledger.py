@@ -41,8 +41,8 @@ class Fact:
 class Ledger:
     """Facts by section, in the order they are shown; empty sections are left out.
 
-    Sections: rules, decisions, requests (user messages of the middle, newest first), files, commands, errors, identifiers (lines
-    that hold names and numbers), questions.
+    Sections: rules, decisions, requests (user messages of the middle, newest first), files, commands, errors, identifiers
+    (lines that hold names and numbers), questions.
     """
 
     sections: tuple[tuple[str, tuple[Fact, ...]], ...] = ()
@@ -93,8 +93,8 @@ FIRM: Final = 8.0
 
 _FIRM_RULE: Final = re.compile(
     r"\b(?:never|always|must(?:n['’]?t)?|shall not|do not|don['’]t ever|cannot ever|forbidden|prohibited|under no circumstances"
-    r"|hard rule|non-negotiable|not allowed|off[- ]limits|mandatory|critical|from now on|at all times|remember (?:that|to)|make sure"
-    r"|be sure to|no matter what"
+    r"|hard rule|non-negotiable|not allowed|off[- ]limits|mandatory|critical|from now on|at all times|remember (?:that|to)"
+    r"|make sure|be sure to|no matter what"
     r"|nie(?:mals)?|immer|muss(?:t|en)?|müssen|darf(?:st)? (?:nicht|kein)|dürfen (?:nicht|kein)|verboten|unbedingt"
     r"|auf keinen fall|ab jetzt|ab sofort"
     r"|nunca|jamás|siempre|debes?|deben|tienes? que|hay que|prohibido|obligatorio|a partir de ahora|bajo ningun"
@@ -233,7 +233,7 @@ def _merged(found: dict[str, list[Fact]], previous: Ledger | None) -> Ledger:
     sections: list[tuple[str, tuple[Fact, ...]]] = []
     for name in ORDER:
         facts: dict[str, Fact] = {}
-        # The requests stand newest first; they are merged oldest first like the rest, so that a repeated one becomes the newest.
+        # Requests stand newest first; they are merged oldest first like the rest, so that a repeated one becomes the newest.
         before = previous.of(name) if previous else ()
         for old in reversed(before) if name == "requests" else before:
             if (name == "questions" and asked) or (name == "errors" and old.key in settled):
