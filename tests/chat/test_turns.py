@@ -12,6 +12,7 @@ import pytest
 
 from hermes_tui.chat.events import (
     BlockGrew,
+    Compressed,
     MessageQueued,
     MessageStored,
     NoticeRaised,
@@ -275,3 +276,35 @@ async def test_a_database_that_fails_is_told_and_nothing_is_lost_from_the_compos
     await conversation.close()
     impatient.close()
     other.close()
+
+
+async def test_a_message_longer_than_the_window_ends_in_words_and_the_conversation_goes_on(fake: Fake, stage: At) -> None:
+    api = fake("--rate", "100000", "--words", "30", "--window", "6000")
+    on = stage(api)
+    conversation = await on.start()
+    for n in range(4):
+        await conversation.send(f"{n}: how is the importer?")
+    await conversation.send("word " * 9_000)
+    ended = on.said(TurnEnded)[-1]
+    assert ended.reason == "failed"
+    assert "6,000" in ended.sentence
+    await conversation.send("sorry, in short: how is it?")
+    assert on.said(TurnEnded)[-1].reason == "end_turn"
+    sent_and_logged(on.store, conversation.chain, api)
+
+
+async def test_an_overflow_that_the_server_alone_knows_of_is_compressed_and_answered(fake: Fake, stage: At) -> None:
+    api = fake("--rate", "100000", "--words", "100", "--window", "6000", "--claim", "100000")
+    on = stage(api)
+    conversation = await on.start(foreground=True)
+    for n in range(16):
+        await conversation.send(f"{n}: " + "how is the importer, and what of the queue? " * 40)
+    assert {e.reason for e in on.said(TurnEnded)} == {"end_turn"}
+    overflows = [e for e in on.said(Compressed) if e.trigger == "overflow"]
+    assert len(overflows) == 1, "the window was learned from the first"
+    assert conversation.budgets is not None
+    assert conversation.budgets.window.value == 6_000
+    again = await conversation.open(conversation.parts, conversation.chain)
+    assert again.budgets is not None
+    assert again.budgets.window.value == 6_000
+    await again.close()
