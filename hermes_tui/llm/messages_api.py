@@ -184,6 +184,7 @@ class MessagesApi:
         return data if "type" in data or not event.event else {**data, "type": event.event}
 
     async def _post(self, path: str, body: Mapping[str, Any], betas: tuple[str, ...] = (), *, stream: bool = False) -> Any:
+        await self._ready()  # the headers need the SDK, which is not to be imported on the loop
         options: dict[str, Any] = {"headers": self._headers(betas)}
         try:
             data = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
@@ -192,6 +193,7 @@ class MessagesApi:
         return await self._call("post", path, str(body.get("model", "")), content=data, options=options, stream=stream)
 
     async def _get(self, path: str) -> Any:
+        await self._ready()
         return await self._call("get", path, "", options={"headers": self._headers(())}, stream=False)
 
     async def _call(self, method: str, path: str, model: str, *, stream: bool, **arguments: Any) -> Any:
