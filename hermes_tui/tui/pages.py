@@ -59,7 +59,7 @@ def load_page(
 
 
 def chain_facts(store: Store, chain: str) -> ChainFacts:
-    """The facts of CHAIN. Reads all of it: call it off the loop."""
-    said: tuple[Message, ...] = tuple(m for m in store.messages(chain) if m.is_real_user)
+    """The facts of CHAIN. Reads the database: call it off the loop."""
+    said: tuple[Message, ...] = tuple(m for m in store.messages(chain, origin="user"))
     prompts = tuple(text for m in said if (text := plain_text(m.content)))
     return ChainFacts(len(said), prompts)
