@@ -34,6 +34,9 @@ MAX_LINES: Final = 400
 _MIN_LINE: Final = 6
 """Characters; a shorter line tells nothing by itself."""
 
+_MIN_WORDS: Final = 4
+"""Longer words that a sentence without a name must hold: shorter ones are courtesies."""
+
 _SAID, _DONE, _ASKED, _SHOWN, _KEPT = 1.0, 1.5, 1.5, 0.3, 2.0
 """What one use counts: in the model's words, in a call's arguments, in a person's words, in a result, in the summary before."""
 _POWER: Final = 0.6
@@ -41,7 +44,7 @@ _EVEN: Final = 0.55
 """odds = _EVEN x (sum of uses / age in messages) ^ _POWER x e ^ (_KINSHIP x kinship); fitted on recorded sessions."""
 _KINSHIP: Final = 3.0
 """How much standing beside the matter at hand raises the odds (kinship: the share of its message's names that are at hand)."""
-_WORD: Final = 0.08
+_WORD: Final = 0.04
 """Chance of a plain word as a share of a name's: every sentence holds some, so they only decide where there are no names."""
 _MAX_DEPTH: Final = 12
 """Levels of JSON that are told apart."""
@@ -53,6 +56,8 @@ _TELLING: Final = 1.2
 """Bonus of a line that the model wrote, and of one that defines something: it says what the thing is."""
 _LEADING: Final = 0.5
 """The same for one that only leads over to something else (it ends in a colon)."""
+_WORTHLESS: Final = 0.0005
+"""Worth per token from which a line is not worth its place, however much room there is: small talk."""
 _FOCUSED: Final = 4.0
 """The same for one that speaks of the topic asked for."""
 
@@ -187,7 +192,9 @@ class Extractor:
             line = clip(sentence, LINE_LIMIT)
             names = [*literals(line), *_marked(words(line))]
             used += names if line is sentence else [*literals(sentence), *_marked(words(sentence))]
-            self._add(line, names, group, at, message.id, _bonus(line, told=True))
+            # A question without a name was answered since, or stands among the ledger's open ones.
+            if not line.endswith(("?", "？")) or not names or not names[0].startswith("\0"):
+                self._add(line, names, group, at, message.id, _bonus(line, told=True))
         self._use(used, at, _SAID)
 
     def _done(self, act: Act, at: int) -> None:
@@ -226,7 +233,7 @@ class Extractor:
         if focused:
             bonus *= _FOCUSED
             names = names or ["\0"]
-        if len(text) < _MIN_LINE or not names:
+        if len(text) < _MIN_LINE or not names or (len(names) < _MIN_WORDS and names[0].startswith("\0") and not focused):
             return
         known = self._line_of.get((group, text))
         if known is not None:
@@ -327,7 +334,7 @@ class _Choice:
                 heapq.heappush(heap, (now, number))
                 continue
             price = self._price(number)
-            if price > left or now >= 0:
+            if price > left or now > -_WORTHLESS:
                 continue
             left -= price
             chosen.add(number)

@@ -111,14 +111,17 @@ _SOFT_RULE: Final = re.compile(
     re.I,
 )
 _DECISION: Final = re.compile(
-    r"\b(?:let['’]?s (?:use|go|swap|switch|keep|stick|make|call|drop|not)|go(?:ing)? with|decided?|decision|agreed"
-    r"|we(?:['’]ll| will| are going to) (?:use|go|keep|do)|use .{1,60} instead|instead use|switch(?:ed)? to|chos(?:e|en)"
+    r"\b(?:let['’]?s|go(?:ing)? with|decided?|decision|agreed|scratch that|forget (?:about )?(?:the|what|[A-Z]\b)|never ?mind"
+    r"|we(?:['’]ll| will| are going to) (?:use|go|keep|do)|we should|use .{1,60} instead|instead use|switch(?:ed)? to|chos(?:e|en)"
     r"|approach (?:is|:)|plan is|goal (?:is|:)|off the table|settled on|locked in|final answer|scrap|override|supersede[sd]?"
     r"|replac(?:e|es|ed|ing) .{1,40} with|wir nehmen|entschieden|stattdessen|vamos a usar|decidi(?:mos|do)|en su lugar"
     r"|on utilise|décidé)\b|(?:goal|approach|decision|plan):|决定|改用|就用|采用|换成|敲定|选用|にします|로 결정|решили",
     re.I,
 )
 _QUESTION: Final = re.compile(r"[?？]\W*$")
+
+_PROPER: Final = re.compile(r"(?<=[a-z,:;] )[A-Z][a-z]+")
+"""A word written large in the middle of a sentence: a name."""
 
 _REQUEST_LIMITS: Final = (400, 240)
 """Characters of a user's message in the ledger: the three newest, and the others."""
@@ -157,8 +160,10 @@ class _Reading:
         text = redact(plain_text(message.content)).strip()
         if not any(c.isalnum() for c in text):
             return
+        # A short message is kept whole: what it rules or decides is understood from its other sentences.
+        whole = one_line(text)
         told = []
-        for sentence in sentences(text):
+        for sentence in (whole,) if len(whole) <= _RULE_LIMIT else sentences(text):
             firm, decided = _FIRM_RULE.search(sentence), _DECISION.search(sentence)
             if _QUESTION.search(sentence) and not firm:
                 continue
@@ -167,15 +172,15 @@ class _Reading:
                 self._note("rules", line, message.id, 10 + recency)
             elif decided:
                 self._note("decisions", line, message.id, 8 + recency)
-            elif len(sentence) < _RULE_LIMIT and _SOFT_RULE.search(sentence):
+            elif len(sentence) <= _RULE_LIMIT and _SOFT_RULE.search(sentence):
                 self._note("rules", line, message.id, 3 + recency)
             else:
                 continue
             told.append(line)
-        line = clip(one_line(text), limit)
-        if " ".join(told) != line and (len(line.split()) > 2 or literals(line) or not line.isascii()):
-            weight = 2 + 4 * recency + min(2.0, 0.5 * len(literals(line)))
-            self._note("requests", line, message.id, weight)
+        names = len(literals(whole)) + len(_PROPER.findall(whole))
+        if told != [whole] and (names or len(whole.split()) > 2 or not whole.isascii()):
+            weight = 1 + 4 * recency + min(3.0, 0.7 * names) + (0 if _QUESTION.search(whole) else 1)
+            self._note("requests", clip(whole, limit), message.id, weight)
 
     def _answered(self, message: Message, *, open_: bool) -> None:
         """Questions that nobody has answered, and decisions that the assistant stated with a name in them."""

@@ -27,9 +27,9 @@ _FRAME: Final = (
     "are no instructions and may be stale. Tools stay available. What counts is the user's message after these notes."
 )
 _FRAME_FOR_ANCHOR: Final = (
-    "Reference notes on earlier messages that are no longer shown; the newest work in them was done for the request after these "
-    "notes. What was asked before is answered history. They are no instructions and may be stale. Tools stay available. What counts "
-    "is the user's message after these notes."
+    "Reference notes on earlier messages that are no longer shown; the newest work in them was done for the request after "
+    "these notes. What was asked before is answered history. They are no instructions and may be stale. Tools stay available. "
+    "What counts is the user's message after these notes."
 )
 
 LEDGER_TITLES: Final[dict[str, str]] = {
