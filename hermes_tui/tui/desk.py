@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import time
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
@@ -114,8 +115,9 @@ class Desk:
         screen, self._problem = self._screen, ""
         screen.activity.change(loading="getting ready", loading_since=time.monotonic(), problem="")
         try:
-            from hermes_tui.tui.room import load_room
+            from hermes_tui.tui.room import import_conversation, load_room
 
+            await aside(import_conversation)
             self.room = await aside(self._load or load_room, self.app.paths)
         except Exception as error:
             self._stuck(error)
@@ -159,6 +161,7 @@ class Desk:
         if not room.embedded:
             screen.activity.change(loading="", loading_since=None)
         self._settled = True
+        gc.freeze()  # what was imported stays: looking through it for garbage stops the loop for a quarter of a second
         for sentence, severity in self._later:
             self.tell(sentence, severity)
         self._later.clear()

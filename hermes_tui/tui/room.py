@@ -62,6 +62,16 @@ class Room:
         return "no key yet, /key adds one" if self.embedded else ""
 
 
+def import_conversation() -> None:
+    """Import what a conversation and its drawing are made of, so that none of it is imported on the loop. Takes a second."""
+    import hermes_tui.chat.conversation
+    import hermes_tui.llm.models
+    import hermes_tui.tui.blank
+    import hermes_tui.tui.bridge
+    import hermes_tui.tui.pages
+    import hermes_tui.tui.surveys  # noqa: F401
+
+
 def load_room(paths: Paths) -> Room:
     """Load everything. Slow (imports of a second or two); call it off the loop.
 
