@@ -31,6 +31,10 @@ _REMOVED = frozenset({"old_string", "old_str", "old_text", "oldtext", "old", "se
 _PATCHED = re.compile(r"^(?:\*\*\* (?:Update|Add|Delete) File: |\+\+\+ (?:b/)?)(\S+)", re.M)
 
 _EXIT = re.compile(r"(?:exit(?:ed)?(?: with)?(?: (?:code|status))?[ :=]+|returned? (?:code|status) )(-?\d{1,3})\b", re.I)
+_SHORT = 80
+"""Characters of an argument that still tells what a call was about."""
+_REPORT = 48
+"""Characters under which a line with an exit code reports that alone."""
 _EXIT_REACH = 200
 """Characters at either end of a result in which a tool reports the exit code (measured: all makers do so first or last)."""
 
@@ -124,7 +128,7 @@ def _verb(arguments: Mapping[str, Any]) -> tuple[Verb, str, str | None]:
         return "ran", command, None
     if query is not None:
         return "searched", query, None
-    return "called", next(iter(strings_in(arguments)), ""), None
+    return "called", ", ".join(text for text in strings_in(arguments) if len(text) <= _SHORT), None
 
 
 def exit_code_of(output: str, is_error: bool) -> int | None:
@@ -137,10 +141,15 @@ def exit_code_of(output: str, is_error: bool) -> int | None:
 
 
 def first_error(output: str) -> str:
-    """The first line of OUTPUT that tells what went wrong, else its first line that holds a word."""
+    """The first line of OUTPUT that tells what went wrong, else its first line that holds a word.
+
+    A line that only reports the exit code tells nothing that the code itself does not.
+    """
     first = ""
     for line in output.splitlines():
         line = one_line(line)
+        if len(line) < _REPORT and _EXIT.search(line):
+            continue
         if ERROR_LINE.search(line):
             return line
         first = first or (line if any(c.isalnum() for c in line) else "")

@@ -46,6 +46,8 @@ _KINSHIP: Final = 3.0
 """How much standing beside the matter at hand raises the odds (kinship: the share of its message's names that are at hand)."""
 _WORD: Final = 0.04
 """Chance of a plain word as a share of a name's: every sentence holds some, so they only decide where there are no names."""
+_MIN_JSON: Final = 100
+"""Characters a line from which JSON is data rather than a file laid out for people, whose lines are kept as they are."""
 _MAX_DEPTH: Final = 12
 """Levels of JSON that are told apart."""
 _PAIRED: Final = 12
@@ -224,7 +226,7 @@ class Extractor:
         for line in _lines(text):
             names = literals(line)
             used += names
-            if line != skip:
+            if not skip or line not in skip:
                 self._add(line, names, group, at, message, _bonus(line, told=told))
         return used
 
@@ -368,14 +370,15 @@ def _marked(plain: Iterable[str]) -> list[str]:
 
 def _lines(text: str) -> list[str]:
     """The lines of TEXT, each short enough to be read at a glance; of a long text its start and its end; of JSON its parts."""
-    lines = _json_lines(text) if text[:1] in ("{", "[") else None
-    lines = lines or text.splitlines()
+    lines = text.splitlines()
+    told = _json_lines(text) if text[:1] in ("{", "[") and len(text) > _MIN_JSON * len(lines) else None
+    lines = told or lines
     if len(lines) > MAX_LINES:
         lines = lines[: MAX_LINES // 2] + lines[-MAX_LINES // 2 :]
     found: list[str] = []
     for line in lines:
         line = one_line(line)
-        if len(line) <= 2 * LINE_LIMIT or len(found) > MAX_LINES:
+        if len(line) <= (LINE_LIMIT if told else 2 * LINE_LIMIT) or len(found) > MAX_LINES:
             found.append(clip(line, LINE_LIMIT))
         else:
             found += textwrap.wrap(line, LINE_LIMIT, break_on_hyphens=False)[:MAX_LINES]

@@ -25,6 +25,7 @@ MIN_LITERAL: Final = 3
 
 _WORD: Final = re.compile(r"[^\W\d_]{4,}")
 _IDEOGRAPHS: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af]{2,}")
+_BOLD: Final = re.compile(r"\*\*(\S(?:[^*\n]*\S)?)\*\*")
 _SENTENCE: Final = re.compile(r"(?<=[.!?…])[\"')\]”»*]*\s+|(?<=[。！？；])|\n+")
 
 
@@ -42,8 +43,8 @@ def words(text: str) -> list[str]:
 
 
 def sentences(text: str) -> Iterator[str]:
-    """TEXT cut into sentences and lines, each on one line, without list marks and headings' signs."""
-    for piece in _SENTENCE.split(text):
+    """TEXT cut into sentences and lines, each on one line, without list marks, headings' signs and bold type."""
+    for piece in _SENTENCE.split(_BOLD.sub(r"\1", text)):
         line = " ".join(piece.split()).lstrip("#>*•-").strip()
         if any(c.isalnum() for c in line):
             yield line

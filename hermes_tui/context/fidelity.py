@@ -47,52 +47,63 @@ class Fidelity:
 
 
 _RULE: Final = re.compile(
-    r"\b(?:never|always|must|don'?t|do not|only|nie|niemals|immer|muss|nur|nunca|siempre|debe|jamás|solo|sólo)\b"
+    r"\b(?:never|always|must|don['’]?t|do not|only|nie|niemals|immer|muss|nur|nunca|siempre|debe|jamás|solo|sólo)\b"
     r"|不要|必须|禁止|只能|务必|总是|永远",
     re.I,
 )
-_STOP: Final = re.compile(r"(?<=[.!?。！？])\s+|\n|(?<=[。！？])")
+_STOP: Final = re.compile(r"(?<=[.!?])\s+|\n|(?<=[。！？])")
 _PATH: Final = re.compile(
-    r"(?<![\w:/.@-])(?:\.{0,2}/)?(?:[\w@.+-]+/)+[\w@+-]+\.\w{1,8}\b|(?<![\w/.-])[\w-]+\.(?:py|ts|tsx|js|jsx|rs|go|java|c|h|cpp|rb|md|json|ya?ml|toml|sh|css|html|sql)\b"
+    r"(?<![\w:/.@-])(?:\.{0,2}/)?(?:[\w@.+-]+/)+[\w@+-]+\.\w{1,8}\b"
+    r"|(?<![\w/.-])[\w-]+\.(?:py|ts|tsx|js|jsx|rs|go|java|c|h|cpp|rb|md|json|ya?ml|toml|sh|css|html|sql)\b"
 )
-_NUMBER: Final = re.compile(r"(?<![\w.#-])[$€£¥]?\d[\d,]*(?:\.\d+)?%?(?![\w-])")
+_NUMBER: Final = re.compile(r"(?<![\w.#-])[$€£¥]?\d[\d,]*\d(?:\.\d+)?%?(?![\w-])")
 _NAME: Final = re.compile(
-    r"\b[a-z]+(?:_[a-z0-9]+)+\b|\b[a-z]+(?:[A-Z][a-z0-9]+)+\b|\b[A-Z]{2,}[-_]?\d{2,}\w*\b|\b[A-Z0-9_]{6,}\b|\b(?:[A-Z][a-z0-9]+){2,}\b"
+    r"\b[a-z]+(?:_[a-z0-9]+)+\b|\b[a-z]+(?:[A-Z][a-z0-9]+)+\b|\b[A-Z]{2,}[-_]?\d{2,}\w*\b|\b[A-Z0-9_]{6,}\b"
+    r"|\b(?:[A-Z][a-z0-9]+){2,}\b"
 )
 _COMMAND_KEYS: Final = ("command", "cmd", "script")
 _WRONG: Final = re.compile(r"\berror\b|exception|failed|fatal|traceback|not found|denied|cannot", re.I)
+_INVISIBLE: Final = str.maketrans("", "", "\u200b\u200c\u200d\u2060\ufeff")
+_BEGINNING: Final = 80
+"""Characters of a command or an error that have to stand: a longer one may have been clipped in its middle."""
 
 
 def fidelity(before: Sequence[Message], after_text: str) -> Fidelity:
-    """Which facts of BEFORE (the messages that an edit replaced) stand in AFTER_TEXT, the whole new context as text."""
-    found: dict[tuple[str, str], LostFact] = {}
-    weight: dict[tuple[str, str], int] = {}
+    """Which facts of BEFORE (the messages that an edit replaced) stand in AFTER_TEXT, the whole new context as text.
+
+    A name or number that only one message held is a fact of that message, not of the conversation, and is not counted.
+    """
+    held: dict[tuple[str, str], list[LostFact]] = {}
     for message in before:
-        for kind, text in _facts(message):
-            key = (kind, _flat(text))
-            if len(key[1]) < 2:
-                continue
-            found[key] = LostFact(kind, text, message.id)
-            weight[key] = weight.get(key, 0) + 1
-    # What only a tool's output showed, and once, is a fact of that output, not of the conversation.
-    kept_of, total_of = dict.fromkeys(CLASSES, 0), dict.fromkeys(CLASSES, 0)
+        for kind, text in dict.fromkeys(_facts(message)):
+            flat = _flat(text)
+            if len(flat) > 1:
+                held.setdefault((kind, flat), []).append(LostFact(kind, text, message.id))
+    plain = after_text.replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"')
+    after = _flat(plain)
+    stands = {_flat(text) for _, text in _literals(plain)}
+    kept, total = dict.fromkeys(CLASSES, 0), dict.fromkeys(CLASSES, 0)
     lost: list[tuple[int, int, LostFact]] = []
-    after = _flat(after_text)
-    for at, (key, fact) in enumerate(found.items()):
-        if fact.kind in ("identifiers", "numbers") and weight[key] < 2:
-            continue
-        total_of[fact.kind] += 1
-        if key[1] in after:
-            kept_of[fact.kind] += 1
+    for number, ((kind, flat), found) in enumerate(held.items()):
+        if kind in ("identifiers", "numbers"):
+            if len(found) < 2:
+                continue
+            is_kept = flat in stands
         else:
-            lost.append((weight[key], at, fact))
+            is_kept = flat in after
+        total[kind] += 1
+        kept[kind] += is_kept
+        if not is_kept:
+            lost.append((len(found), number, found[-1]))
     lost.sort(key=lambda item: (CLASSES.index(item[2].kind), -item[0], -item[1]))
-    classes = tuple((kind, kept_of[kind], total_of[kind]) for kind in CLASSES if total_of[kind])
-    return Fidelity(classes, tuple(fact for _, _, fact in lost[:_MAX_LOST]))
+    return Fidelity(
+        tuple((kind, kept[kind], total[kind]) for kind in CLASSES if total[kind]),
+        tuple(fact for _, _, fact in lost[:_MAX_LOST]),
+    )
 
 
 def _flat(text: str) -> str:
-    return " ".join(text.split()).casefold()
+    return " ".join(text.translate(_INVISIBLE).split()).casefold()
 
 
 def _facts(message: Message) -> Iterable[tuple[str, str]]:
@@ -102,16 +113,16 @@ def _facts(message: Message) -> Iterable[tuple[str, str]]:
         if kind == "text":
             text = str(block.get("text", ""))
             if message.origin == "user":
-                yield from (("rules", s.strip()) for s in _STOP.split(text) if _RULE.search(s) and len(s) < 300)
+                yield from (("rules", s.strip()) for s in _STOP.split(text) if _RULE.search(s) and len(s) < 200)
             yield from _literals(text)
         elif kind == "tool_use":
             yield from _of_call(block.get("input"))
         elif kind == "tool_result":
             text = _shown(block.get("content"))
-            if block.get("is_error") or _WRONG.search(text[:400]):
+            if block.get("is_error"):
                 line = next((line.strip() for line in text.splitlines() if _WRONG.search(line)), "")
                 if line:
-                    yield "errors", line[:120]
+                    yield "errors", line[:_BEGINNING]
             yield from _literals(text)
 
 
@@ -119,8 +130,8 @@ def _of_call(value: Any) -> Iterable[tuple[str, str]]:
     """The facts of a call's arguments."""
     if isinstance(value, Mapping):
         for key, item in value.items():
-            if isinstance(item, str) and str(key).lower() in _COMMAND_KEYS:
-                yield "commands", item.strip().splitlines()[0][:120] if item.strip() else ""
+            if isinstance(item, str) and item.strip() and str(key).lower() in _COMMAND_KEYS:
+                yield "commands", item.strip().splitlines()[0][:_BEGINNING]
             yield from _of_call(item)
     elif isinstance(value, list | tuple):
         for item in value:
@@ -130,11 +141,10 @@ def _of_call(value: Any) -> Iterable[tuple[str, str]]:
 
 
 def _literals(text: str) -> Iterable[tuple[str, str]]:
-    """The files, names and numbers of TEXT, each once."""
-    seen = dict.fromkeys(("files", m) for m in _PATH.findall(text))
-    seen |= dict.fromkeys(("identifiers", m) for m in _NAME.findall(text))
-    seen |= dict.fromkeys(("numbers", m) for m in _NUMBER.findall(text) if sum(c.isdigit() for c in m) > 1)
-    return seen
+    """The files, names and numbers of TEXT."""
+    yield from (("files", found) for found in _PATH.findall(text))
+    yield from (("identifiers", found) for found in _NAME.findall(text))
+    yield from (("numbers", found) for found in _NUMBER.findall(text))
 
 
 def _shown(content: Any) -> str:

@@ -104,7 +104,8 @@ _FIRM_RULE: Final = re.compile(
     re.I,
 )
 _SOFT_RULE: Final = re.compile(
-    r"\b(?:only|don['’]?t|avoid|prefer(?:ably)?|no longer|stick (?:to|with)|rather than|without|at most|at least|no more than"
+    r"\b(?:only|(?<!\bI )(?<!\bwe )(?<!they )(?<!you )don['’]?t|I don['’]?t (?:want|like|need)|avoid|prefer(?:ably)?|no longer"
+    r"|stick (?:to|with)|rather than|without|at most|at least|no more than"
     r"|nur|kein(?:e|en)?|bitte nicht|vermeide|lieber|höchstens|mindestens"
     r"|s[oó]lo|solamente|evita|prefiero|no (?:uses?|hagas|toques|cambies)|seulement|évite[rz]?|ne \w+ pas|evit[ae])\b"
     r"|只|避免|尽量|优先|最多|至少|だけ|避け|만 |только",
@@ -112,10 +113,11 @@ _SOFT_RULE: Final = re.compile(
 )
 _DECISION: Final = re.compile(
     r"\b(?:let['’]?s|go(?:ing)? with|decided?|decision|agreed|scratch that|forget (?:about )?(?:the|what|[A-Z]\b)|never ?mind"
-    r"|we(?:['’]ll| will| are going to) (?:use|go|keep|do)|we should|use .{1,60} instead|instead use|switch(?:ed)? to|chos(?:e|en)"
-    r"|approach (?:is|:)|plan is|goal (?:is|:)|off the table|settled on|locked in|final answer|scrap|override|supersede[sd]?"
-    r"|replac(?:e|es|ed|ing) .{1,40} with|wir nehmen|entschieden|stattdessen|vamos a usar|decidi(?:mos|do)|en su lugar"
-    r"|on utilise|décidé)\b|(?:goal|approach|decision|plan):|决定|改用|就用|采用|换成|敲定|选用|にします|로 결정|решили",
+    r"|we(?:['’]ll| will| are going to) (?:use|go|keep|do)|we should(?! be\b)|use .{1,60} instead|instead use"
+    r"|switch(?:ed)? to|chos(?:e|en)|approach (?:is|:)|plan is|goal (?:is|:)|off the table|settled on|locked in|final answer"
+    r"|scrap|override|supersede[sd]?|replac(?:e|es|ed|ing) .{1,40} with|wir nehmen|entschieden|stattdessen|vamos a usar"
+    r"|decidi(?:mos|do)|en su lugar|on utilise|décidé)\b|(?:goal|approach|decision|plan):"
+    r"|决定|改用|就用|采用|换成|敲定|选用|にします|로 결정|решили",
     re.I,
 )
 _QUESTION: Final = re.compile(r"[?？]\W*$")
@@ -172,7 +174,7 @@ class _Reading:
                 self._note("rules", line, message.id, 10 + recency)
             elif decided:
                 self._note("decisions", line, message.id, 8 + recency)
-            elif len(sentence) <= _RULE_LIMIT and _SOFT_RULE.search(sentence):
+            elif len(sentence) <= _RULE_LIMIT and "?" not in sentence and _SOFT_RULE.search(sentence):
                 self._note("rules", line, message.id, 3 + recency)
             else:
                 continue

@@ -28,8 +28,8 @@ Rung = Literal["", "model", "tighter", "deterministic"]
 LEAST_PROSE: Final = 100
 """Tokens of prose under which no model is asked: it could say nothing in them."""
 _LEDGER: Final = 0.3
-"""Share of the room that the ledger takes in the deterministic rung, and more by the share that people have in the sources: where
-they say much, what they said tells most. What the extracts leave is the ledger's again."""
+"""Share of the room that the ledger takes in the deterministic rung, and more by the share that people have in the sources:
+where they say much, what they said tells most. What the extracts leave is the ledger's again."""
 _MOST_LEDGER: Final = 0.6
 _FIRM: Final = 0.85
 """The same at most, where the user's firm rules and decisions need it."""
