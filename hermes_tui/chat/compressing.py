@@ -13,7 +13,14 @@ from dataclasses import replace
 from typing import Final
 
 from hermes_tui.chat import breaker
-from hermes_tui.chat.events import CompressionStarted, CompressionStopped, NoticeRaised, SummaryDue, SummaryPrepared
+from hermes_tui.chat.events import (
+    CompressionStarted,
+    CompressionStopped,
+    NoticeRaised,
+    SummaryAwaited,
+    SummaryDue,
+    SummaryPrepared,
+)
 from hermes_tui.chat.interrupt import Interrupt, Interrupted
 from hermes_tui.chat.iterations import IterationBudget
 from hermes_tui.chat.passes import Clock, Done, Passes, Planned
@@ -179,7 +186,7 @@ class Compressing:
                 self._announce(trigger)
                 return "waiting"
             if slow and self._running is not None:
-                if await self._preparation_ends():
+                if await self._preparation_ends(trigger):
                     ready = await self._ready()
                 else:
                     slow = False
@@ -210,11 +217,12 @@ class Compressing:
     def _size(self, view: ContextView) -> int:
         return self._at.meter.size(view, self._at.state).tokens
 
-    async def _preparation_ends(self) -> bool:
+    async def _preparation_ends(self, trigger: Trigger) -> bool:
         """Wait for the summary that is being prepared; False where Esc ended it."""
         running = self._running
         if running is None:
             return True
+        self._at.publish(SummaryAwaited(trigger))
         try:
             await self._interrupt.run(_ended(running))
         except Interrupted:
@@ -227,6 +235,8 @@ class Compressing:
     async def _written(self, planned: Planned, trigger: Trigger, *, by_code: bool) -> Prepared:
         """Carry a plan out while the turn waits; Esc takes the deterministic rung."""
         self._at.publish(CompressionStarted(planned.plan, trigger, background=False))
+        if planned.plan.kind == "summarise" and not by_code:
+            self._at.publish(SummaryAwaited(trigger))
         try:
             return await self._interrupt.run(self._passes.carry_out(planned, by_code=by_code))
         except Interrupted:
@@ -276,7 +286,7 @@ class Compressing:
             if prepared is None:
                 return
             if prepared.compression.change is None:
-                await self._passes.refused(_refusal_of(prepared), "response")
+                await self._passes.refused(_refusal_of(prepared), "response", prepared)
                 return
             self.prepared = prepared
             at.publish(SummaryPrepared(prepared.compression))
@@ -301,6 +311,7 @@ class Compressing:
                     return
                 self.prepared = None
                 await at.reload()
+                await at.settle()
                 planned = await self._passes.plan(focus or "")
                 if planned.plan.kind is None or planned.plan.refusal is not None:
                     await self._passes.refused(_refusal(planned), "manual")

@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from hermes_tui.chat.calls import Calls
@@ -186,10 +187,12 @@ class Conversation:
     async def send(self, text: str | Sequence[Block]) -> None:
         """Say TEXT (or content blocks) and have it answered: one whole turn, and those of messages typed ahead after it.
 
-        While a turn runs, the message is queued for the call that runs it, and this one returns at once. After a turn that
-        failed, what is still queued waits for the next message.
+        A blank message is not sent. While a turn runs, the message is queued for the call that runs it, and this one returns
+        at once. After a turn that failed, what is still queued waits for the next message.
         """
         content = (text_block(text),) if isinstance(text, str) else tuple(text)
+        if not any(block.get("type") != "text" or str(block.get("text", "")).strip() for block in content):
+            return
         self.queue.append(content)
         if self._sending:
             self.parts.publish(MessageQueued(plain_text(content), len(self.queue)))
@@ -307,8 +310,6 @@ class Conversation:
         """Go on with MODEL from the next request on; INFOS is what the provider says of its models, where it was asked anew."""
         at = self._at
         if infos is not None:
-            from dataclasses import replace
-
             self.parts = replace(self.parts, infos=tuple(infos))
         await at.switch(await at.off.thought(self.parts.facts, model))
         await self._surveyed()

@@ -129,6 +129,14 @@ class CompressionStarted:
 
 
 @dataclass(frozen=True, slots=True)
+class SummaryAwaited:
+    """A turn waits for its summary from now on, until `Compressed`, `NothingCompressed` or `TurnEnded`; Esc takes the summary
+    that is written without a model."""
+
+    trigger: Trigger
+
+
+@dataclass(frozen=True, slots=True)
 class SummaryGrew:
     """The summariser streamed more of the summary; ``text`` is all of this call so far."""
 
@@ -191,6 +199,7 @@ class NoticeRaised:
 Event = (
     MessageStored | MessageQueued | TurnStarted | RequestStarted | BlockOpened | BlockGrew | BlockClosed | ToolStarted
     | ToolEnded | RetryScheduled | UsageReported | TurnEnded | ContextChanged | SummaryDue | CompressionStarted
-    | SummaryGrew | SummaryPrepared | Compressed | NothingCompressed | CompressionStopped | TipAdopted | NoticeRaised
+    | SummaryAwaited | SummaryGrew | SummaryPrepared | Compressed | NothingCompressed | CompressionStopped
+    | TipAdopted | NoticeRaised
 )  # fmt: skip
 Publish = Callable[[Event], None]

@@ -131,18 +131,18 @@ class Passes:
         """Apply what was carried out for the view as it stands; every way out is published and recorded."""
         at, made = self._at, prepared.compression
         if made.change is None:
-            return await self.refused(made.refusal or Refusal("nothing_eligible", "Nothing was to be done."), trigger)
+            return await self.refused(made.refusal or Refusal("nothing_eligible", "Nothing was to be done."), trigger, prepared)
         view, change = at.view, made.change
         problems = await at.off.thought(violations, view, change)
         if problems:
             sentence = f"The result of {at.engine.name} is not valid: {problems[0]} Nothing was changed."
             if at.take_over(f"its result was not valid ({problems[0]})"):
                 return "moved"
-            return await self.refused(Refusal("summary_refused", sentence, counts=True), trigger)
+            return await self.refused(Refusal("summary_refused", sentence, counts=True), trigger, prepared)
         before, alike = at.size.tokens, await at.off.thought(self._size, view.apply(change))
         if alike > GAIN * before:
             reason = f"No gain: {before:,} tokens would have become {alike:,}; nothing changed."
-            return await self.refused(Refusal("no_gain", reason, counts=True), trigger)
+            return await self.refused(Refusal("no_gain", reason, counts=True), trigger, prepared)
         after = await at.off.thought(at.after, change)
         made = replace(made, tokens_before=before, tokens_after=after.tokens)
         return await self._apply(replace(prepared, compression=made), trigger)
@@ -196,8 +196,11 @@ class Passes:
         )
         return "gained"
 
-    async def refused(self, refusal: Refusal, trigger: Trigger) -> Done:
-        """Nothing changed, for this reason: count it, and say so, once for each reason until something changes."""
+    async def refused(self, refusal: Refusal, trigger: Trigger, prepared: Prepared | None = None) -> Done:
+        """Nothing changed, for this reason: count it, and say so, once for each reason until something changes.
+
+        PREPARED is what was carried out in vain, where it came to that.
+        """
         at = self._at
         if refusal.counts and trigger != "manual":
             stopped = at.state.stopped_at is not None
@@ -206,7 +209,19 @@ class Passes:
                 at.publish(NoticeRaised(STOPPED, severity="warning"))
         if trigger == "manual" or self._told != (at.view.generation, refusal.kind):
             self._told = (at.view.generation, refusal.kind)
-            await at.off.stored(at.store.record_noop, at.chain, refusal, trigger)
+            made = prepared.compression if prepared else None
+            await at.off.stored(
+                at.store.record_noop,
+                at.chain,
+                refusal,
+                trigger,
+                kind=made.plan.kind if made else None,
+                tokens=at.size.tokens,
+                duration_ms=prepared.duration_ms if prepared else 0.0,
+                cost=prepared.cost if prepared else None,
+                failures=made.failures if made else (),
+                focus=made.plan.focus if made else None,
+            )
             at.publish(NothingCompressed(refusal, trigger))
         return "refused"
 

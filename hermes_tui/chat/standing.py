@@ -6,6 +6,7 @@ another process's moves are noticed and adopted.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
@@ -145,6 +146,16 @@ class Standing:
             self.publish(MessageStored(message))
             await self.reload()
 
+    async def settle(self) -> bool:
+        """Answer calls that were left open (a crash, a cancel) as interrupted; False where another living process runs them."""
+        if not self.view.has_open_call:
+            return True
+        if await self.off.stored(_runs_elsewhere, self.store, self.chain):
+            return False
+        await self.off.stored(self.store.answer_open_calls, self.chain)
+        await self.reload()
+        return True
+
     async def keep(self, state: EngineState) -> None:
         """Make STATE the engine's, and store it."""
         if state == self.state:
@@ -239,3 +250,12 @@ class Standing:
 def _last(view: ContextView) -> str:
     last = view.last_message
     return last.id if last else ""
+
+def _runs_elsewhere(store: Store, chain: str) -> bool:
+    """Whether the open calls of CHAIN were made by another process that still lives: their results are on the way."""
+    from hermes_tui.store.processes import is_alive, this_process
+
+    last = next((r for r in reversed(store.requests(chain)) if r.purpose == "turn" and r.status == "done"), None)
+    if last is None or last.owner == this_process():
+        return False
+    return is_alive(last.owner, time.time() - last.created)

@@ -7,10 +7,9 @@ the reply without calls -> post-response check. Whatever ends it is said in one 
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from hermes_tui.chat.calls import Calls
 from hermes_tui.chat.compressing import Compressing
@@ -22,9 +21,6 @@ from hermes_tui.chat.standing import Standing
 from hermes_tui.context.messages import Block, calls_of
 from hermes_tui.llm.provider import Overflowed, ProviderError
 from hermes_tui.store.errors import StoreError, Unpaired
-
-if TYPE_CHECKING:
-    from hermes_tui.store.store import Store
 
 OVERFLOWS: Final = 3
 """Overflows in a row that are answered by compressing; after that the turn ends."""
@@ -72,15 +68,14 @@ class Turn:
             message = await at.append("user", content, "user")
         except Unpaired:
             await at.reload()
-            if await at.off.stored(runs_elsewhere, at.store, at.chain):
+            if not await at.settle():
                 raise
-            await self._answer_open_calls()
             message = await at.append("user", content, "user")
         at.publish(TurnStarted(message))
         try:
             outcome = await self._answered()
         except asyncio.CancelledError:
-            await self._answer_open_calls()
+            await at.settle()
             at.publish(TurnEnded("cancelled", CANCELLED))
             raise
         except StoreError as problem:
@@ -89,13 +84,6 @@ class Turn:
         if outcome.reason not in ("cancelled", "failed"):
             await self._compressing.after_turn()
         return outcome
-
-    async def _answer_open_calls(self) -> None:
-        """Calls that were left without results (a crash, another process) are told as interrupted before anything is sent."""
-        at = self._at
-        if at.view.has_open_call:
-            await at.off.stored(at.store.answer_open_calls, at.chain)
-            await at.reload()
 
     async def _answered(self) -> Outcome:
         """Iterate until the model has answered without calls, or something ends the turn."""
@@ -117,7 +105,7 @@ class Turn:
             except ReplyStopped:
                 return await self._stopped()
             except ReplyFailed as problem:
-                await self._answer_open_calls()
+                await self._at.settle()
                 return Outcome("failed", problem.sentence)
             budget.take()
             overflows = 0
@@ -153,7 +141,7 @@ class Turn:
     async def _stopped(self) -> Outcome:
         """The user stopped the turn: nothing is left open."""
         self._interrupt.rearm()
-        await self._answer_open_calls()
+        await self._at.settle()
         return Outcome("cancelled", CANCELLED)
 
     def _exceeds(self, *, usable: bool = False) -> bool:
@@ -185,13 +173,3 @@ class Turn:
             f"{problem.sentence} Compressing could not bring it down far enough. Your message is kept: send a shorter one, "
             "or start afresh with /new."
         )
-
-
-def runs_elsewhere(store: Store, chain: str) -> bool:
-    """Whether the open calls of CHAIN were made by another process that still lives: their results are on the way."""
-    from hermes_tui.store.processes import is_alive, this_process
-
-    last = next((r for r in reversed(store.requests(chain)) if r.purpose == "turn" and r.status == "done"), None)
-    if last is None or last.owner == this_process():
-        return False
-    return is_alive(last.owner, time.time() - last.created)

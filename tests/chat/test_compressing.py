@@ -17,10 +17,12 @@ from hermes_tui.chat.events import (
     CompressionStopped,
     NothingCompressed,
     NoticeRaised,
+    SummaryAwaited,
     SummaryDue,
     SummaryGrew,
     SummaryPrepared,
     TurnEnded,
+    TurnStarted,
     UsageReported,
 )
 from hermes_tui.context.compressor import ContextCompressor
@@ -128,7 +130,7 @@ async def test_near_the_window_the_summary_is_awaited_and_esc_takes_the_one_by_c
     while conversation.size.tokens < 0.80 * conversation.budgets.usable:
         await conversation.send(LONG.format(n=1))
     turn = asyncio.ensure_future(conversation.send(LONG.format(n=2)))
-    await on.until(lambda: on.said(CompressionStarted))
+    await on.until(lambda: on.said(SummaryAwaited))
     assert not on.said(CompressionStarted)[-1].background
     started = time.perf_counter()
     conversation.cancel()
@@ -460,3 +462,40 @@ async def test_on_the_embedded_model_a_message_comes_before_a_summary_which_is_w
     await on.until(lambda: on.said(SummaryPrepared))
     body = on.store.body([r for r in on.store.requests(conversation.chain) if r.purpose == "summary"][-1].id)
     assert load_counter()(str(body["messages"])) < 2_500, "its source is a thousand tokens at most"
+
+
+async def test_near_the_window_a_summary_under_way_is_waited_for_and_esc_ends_the_waiting(fake: Fake, stage: At) -> None:
+    on, stalled = stage(fake(*QUICK)), Stalled()
+    on.prepare_when_due()
+    conversation = await on.start(summary_provider=summaries(SUMMARY, SUMMARY, pace=stalled))
+    await fill(on, 0.9)
+    await stalled.begun.wait()
+    assert conversation.budgets
+    missing = 0.9 * conversation.budgets.usable - conversation.size.tokens
+    turn = asyncio.ensure_future(conversation.send("word " * int(missing)))
+    await on.until(lambda: on.said(SummaryAwaited))
+    assert not on.said(CompressionStarted)[1:], "it is the one that was under way"
+    conversation.cancel()
+    await turn
+    assert on.said(CompressionStopped)
+    assert on.said(Compressed)[0].compression.rung == "deterministic"
+    assert on.said(TurnEnded)[-1].reason == "end_turn"
+
+
+async def test_compressing_by_hand_answers_the_calls_that_a_crash_left_open(fake: Fake, stage: At) -> None:
+    on = stage(fake(*QUICK))
+    conversation = await on.start(foreground=True)
+    await fill(on, 0.6)
+    block = {"type": "tool_use", "id": "left", "name": "look", "input": {}}
+    on.store.append(conversation.chain, role="assistant", content=[block], origin="model", model="claude-fake-1")
+    await conversation.compress()
+    assert len(on.said(Compressed)) == 1
+    assert not conversation.view.has_open_call
+
+
+async def test_a_blank_message_is_not_sent(fake: Fake, stage: At) -> None:
+    on = stage(fake(*QUICK))
+    conversation = await on.start()
+    await conversation.send("  \n")
+    assert not on.events[1:] or not on.said(TurnStarted)
+    assert not await conversation.messages()
