@@ -60,8 +60,8 @@ _LEADING: Final = 0.5
 """The same for one that only leads over to something else (it ends in a colon)."""
 _WORTHLESS: Final = 0.0005
 """Worth per token from which a line is not worth its place, however much room there is: small talk."""
-_FOCUSED: Final = 4.0
-"""The same for one that speaks of the topic asked for."""
+_FOCUSED: Final = 2.0
+"""Worth that a line has by speaking of the topic asked for, whatever it names."""
 
 _DEFINES: Final = re.compile(
     r"^(?:export |default |public |private |protected |static |async |abstract |final |pub |@)*"
@@ -91,7 +91,17 @@ class _Group:
 
 @dataclass(slots=True)
 class _Line:
-    """A candidate: one line in one group. ``at`` is its message's index; ``gone`` marks one that an edit took out."""
+    """A candidate: one line in one group.
+
+    Attributes:
+        text, names: the line and its names, plain words among them.
+        group: number of its group.
+        at: index of its message.
+        message: id of its message.
+        bonus: factor on its worth.
+        focused: it speaks of the topic asked for.
+        gone: an edit took it out.
+    """
 
     text: str
     names: tuple[str, ...]
@@ -99,6 +109,7 @@ class _Line:
     at: int
     message: str
     bonus: float
+    focused: bool = False
     gone: bool = False
 
 
@@ -231,11 +242,9 @@ class Extractor:
         return used
 
     def _add(self, text: str, names: Sequence[str], group: int, at: int, message: str, bonus: float) -> None:
-        focused = self._focus and any(word in text.casefold() for word in self._focus)
-        if focused:
-            bonus *= _FOCUSED
-            names = names or ["\0"]
-        if len(text) < _MIN_LINE or not names or (len(names) < _MIN_WORDS and names[0].startswith("\0") and not focused):
+        focused = bool(self._focus) and any(word in text.casefold() for word in self._focus)
+        telling = bool(names) and (len(names) >= _MIN_WORDS or not names[0].startswith("\0"))
+        if len(text) < _MIN_LINE or not (telling or focused):
             return
         known = self._line_of.get((group, text))
         if known is not None:
@@ -244,7 +253,7 @@ class Extractor:
             return
         self._line_of[group, text] = len(self._lines)
         self._groups[group].lines.append(len(self._lines))
-        self._lines.append(_Line(text, tuple(names), group, at, message, bonus))
+        self._lines.append(_Line(text, tuple(names), group, at, message, bonus, focused))
 
     def _remove(self, text: str, group: int) -> None:
         known = self._line_of.get((group, text))
@@ -317,7 +326,7 @@ class _Choice:
 
     def _rate(self, number: int) -> float:
         line = self._lines[number]
-        value = line.bonus * (self._worth(line.names) or (0.05 if line.bonus >= _FOCUSED else 0.0))
+        value = line.bonus * self._worth(line.names) + (_FOCUSED if line.focused else 0.0)
         if line.group not in self._opened:
             value += self._worth(self._groups[line.group].names)
         return value / self._price(number)

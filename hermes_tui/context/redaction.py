@@ -211,7 +211,7 @@ def _is_secret(name: str, value: str, *, quoted: bool, tight: bool, said: bool) 
     if SENTINEL.search(value) or len(value) < 3 or value.lower() in _NO_VALUE or not any(c.isalnum() for c in value):
         return False
     if value.replace(".", "").replace("_", "").replace(",", "").isdigit():
-        return word or len(value) >= 10
+        return word or len(value) >= 8
     if name == "pwd" and value[0] in "/~.$":
         return False
     if quoted:
