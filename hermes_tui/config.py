@@ -84,6 +84,20 @@ def default_config_text() -> str:
     return tomlkit.dumps(document)
 
 
+def write_default_config(path: Path) -> None:
+    """Put the settings file where a person will look for it, every key explained and commented out, if none is there yet.
+
+    A place that cannot be written is left alone: the defaults hold without a file.
+    """
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except OSError:
+        return
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(default_config_text())
+
+
 def save_setting(path: Path, dotted_key: str, value: Any) -> None:
     """Set DOTTED_KEY in the file at PATH, which keeps its comments and its order; None takes the key away.
 

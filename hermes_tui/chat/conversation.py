@@ -377,6 +377,11 @@ class Conversation:
         return self._sending
 
     @property
+    def closed(self) -> bool:
+        """Whether it was closed, and takes nothing any more."""
+        return self._closed
+
+    @property
     def preparing(self) -> bool:
         """Whether a summary is being written beside the turns."""
         return self._compressing.preparing

@@ -67,8 +67,7 @@ class Planner:
         self.scale = meter.scale(view, state)
         self.estimate = meter.estimate(view)
         self.tokens_before = meter.size(view, state).tokens
-        self._estimates = {r.entry.position: meter.row(r) for r in sent_rows(view) if r.entry is not None}
-        self._tokens = {position: round(self.scale * estimate) for position, estimate in self._estimates.items()}
+        self._tokens = {r.entry.position: round(self.scale * meter.row(r)) for r in sent_rows(view) if r.entry is not None}
 
     def plan(self, focus: str | None = None) -> Plan:
         """The plan if one compressed now; ``focus`` is None for an automatic run, "" for one by hand without a topic."""
@@ -285,17 +284,16 @@ class Planner:
         return self._measured(found)
 
     def _measured(self, regions: Regions) -> Regions:
-        """REGIONS with the size of the next request shared out among them by the estimates.
+        """REGIONS with their sizes, which add up to the size of the next request.
 
-        What a measurement found beyond the estimates is nobody's in particular, so everybody bears it in proportion.
+        What a measurement found beyond the estimates is what the server puts around a conversation: the system's share.
         """
-        sizes = {-2: self.meter.floor(self.view), **self._estimates}
-        total = sum(sizes.values())
-        shares, left, rest = {}, self.tokens_before, total
-        for position, estimate in sizes.items():
-            shares[position] = round(left * estimate / rest) if rest else 0
-            left, rest = left - shares[position], rest - estimate
-        tokens: dict[Region, int] = {"system": shares.pop(-2)}
+        system = round(self.scale * self.meter.floor(self.view))
+        left = self.tokens_before - system - sum(self._tokens.values())
+        tokens: dict[Region, int] = {"system": max(0, system + left)}
+        short = min(0, system + left)  # measured to be less than all estimates: the largest entry bears it
+        largest = max(self._tokens, key=lambda position: self._tokens[position], default=None)
+        shares = {p: t + (short if p == largest else 0) for p, t in self._tokens.items()}
         for position, share in shares.items():
             region = regions.region_of(position)
             tokens[region] = tokens.get(region, 0) + share

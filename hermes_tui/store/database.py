@@ -20,7 +20,7 @@ from sqlalchemy.pool import StaticPool
 
 from hermes_tui.context.messages import scrub
 from hermes_tui.store import opening
-from hermes_tui.store.errors import StoreError
+from hermes_tui.store.errors import DatabaseGone, StoreError
 
 PATIENCE: Final = 10.0
 """Seconds to wait for another process's transaction; ours take milliseconds, so longer means that something hangs."""
@@ -36,6 +36,7 @@ class Database:
         self._closed = False
         version = opening.version_of(path, patience)
         opening.make_private_file(path)
+        self._file = opening.identity_of(path)
         self._write_engine = _engine(path, "BEGIN IMMEDIATE", patience)
         self._read_engine = _engine(path, "BEGIN", patience)
         try:
@@ -68,6 +69,11 @@ class Database:
         crash of the process, and never out of order.
         """
         with self._writing, self._errors():
+            if opening.identity_of(self.path) != self._file:
+                raise DatabaseGone(
+                    f"The database {self.path} was removed or replaced while it was open; nothing more can be kept in it. "
+                    "Copy what you need from the screen and start again."
+                )
             if durable:
                 self._set_synchronous("FULL")  # cannot be set inside a transaction
             try:

@@ -31,6 +31,10 @@ class DatabaseBusy(StoreError):
     """Another process held the database for longer than we wait. Nothing was written, and nothing proceeds unlocked."""
 
 
+class DatabaseGone(StoreError):
+    """The file was removed or replaced while it was open. What would be written now would be lost with it."""
+
+
 class DatabaseFailed(StoreError):
     """The disk is full or failing. The transaction was rolled back."""
 

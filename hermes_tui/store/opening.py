@@ -169,3 +169,12 @@ def _inspect_open(connection: sqlite3.Connection, path: Path) -> int:
     if missing:
         raise damaged(path, f"the table {min(missing)} is missing")
     return int(version)
+
+
+def identity_of(path: Path) -> tuple[int, int] | None:
+    """Which file lies at PATH just now (device and inode), None where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino

@@ -188,6 +188,8 @@ class Desk:
         room = self.room
         assert room is not None
         try:
+            if not room.embedded:
+                await room.choice.provider.warm()  # importing the SDK takes seconds; they are not the server's
             infos = await asyncio.wait_for(room.choice.provider.models(), ASK_SECONDS)
         except TimeoutError:
             self.tell(f"{room.answers()} has not named its models yet; going on with {room.model}.", "warning")
@@ -310,13 +312,8 @@ class Desk:
         """Close the conversation that lies open."""
         conversation, self.conversation = self.conversation, None
         if conversation is not None:
-            from hermes_tui.context.messages import plain_text
-
-            waiting = [plain_text(content) for content in conversation.queue]
+            self._return_queue(conversation)
             await conversation.close()
-            if waiting:  # typed ahead and never sent: it goes back to where it was written
-                self.bridge.unqueue_all()
-                self._screen.composer.give_back("\n\n".join(waiting))
 
     # -- talking -------------------------------------------------------------------------------------------------------
 
@@ -348,6 +345,18 @@ class Desk:
                 self._screen.transcript.set_blocks(())
             conversation = self.conversation
         await conversation.send(text)
+        if not conversation.busy and not conversation.closed:
+            self._return_queue(conversation)
+
+    def _return_queue(self, conversation: Conversation) -> None:
+        """Give back to the composer what was typed ahead of a turn that failed, so that nothing waits for nobody."""
+        from hermes_tui.context.messages import plain_text
+
+        waiting = [plain_text(content) for content in conversation.queue]
+        conversation.queue.clear()
+        if waiting:
+            self.bridge.unqueue_all()
+            self._screen.composer.give_back("\n\n".join(waiting))
 
     def compress(self, focus: str) -> None:
         """/compress: now, about FOCUS where a topic is named."""

@@ -78,7 +78,7 @@ def load_room(paths: Paths) -> Room:
     Raises:
         ConfigError, StoreError, NoProvider, OSError: in words.
     """
-    from hermes_tui.config import load_settings
+    from hermes_tui.config import load_settings, write_default_config
     from hermes_tui.llm.choose import choose
     from hermes_tui.llm.keys import Keys
     from hermes_tui.llm.tokenizer import load_counter
@@ -90,6 +90,7 @@ def load_room(paths: Paths) -> Room:
     store = Store.open(paths.database)
     try:
         make_private_folder(paths.data)
+        write_default_config(paths.config)
         start_logging(paths.log)
         keys = Keys(paths.key_file)
         choice = choose(settings, keys)

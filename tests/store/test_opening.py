@@ -17,6 +17,7 @@ from hermes_tui.store.errors import (
     DatabaseBusy,
     DatabaseDamaged,
     DatabaseForeign,
+    DatabaseGone,
     DatabaseNewer,
     DirectoryUnwritable,
     StoreError,
@@ -262,3 +263,17 @@ def test_a_damage_that_shows_only_later_is_a_sentence_too(written: Path) -> None
     finally:
         written.write_bytes(whole)
         store.close()
+
+
+@pytest.mark.parametrize("replaced", [False, True], ids=["removed", "replaced"])
+def test_a_database_taken_away_while_open_says_so_instead_of_losing_what_is_said(tmp_path: Path, replaced: bool) -> None:
+    path = tmp_path / "hermes.db"
+    store = Store.open(path)
+    chain = start(store)
+    say(store, chain, "kept")
+    path.unlink()
+    if replaced:
+        path.write_bytes(b"")
+    with pytest.raises(DatabaseGone, match="removed or replaced"):
+        say(store, chain, "would be lost")
+    store.close()

@@ -175,6 +175,7 @@ class ChatScreen(Steadfast, Screen[None]):
     def _steer(self, event: Composer.Steered) -> None:
         """Move in the list, or take its choice; Enter runs a command that needs no argument."""
         offered = self.query_one(CompletionList)
+        offered.show(completions(event.composer.text))  # keys may come faster than the list is drawn
         choice = offered.choice
         if event.key in ("up", "down"):
             offered.move(-1 if event.key == "up" else 1)
@@ -188,6 +189,9 @@ class ChatScreen(Steadfast, Screen[None]):
             else:
                 event.composer.text = text + (" " if choice.argument else "")
                 event.composer.move_cursor(event.composer.document.end)
+        elif event.key == "enter":
+            event.composer.completing = False
+            event.composer.hand_over()
 
     # -- scrolling while the composer has the keys ---------------------------------------------------------------------
 

@@ -158,11 +158,10 @@ class Composer(Steadfast, TextArea):
         return text
 
     def give_back(self, written: str) -> None:
-        """Put WRITTEN back where it could not be used, unless something new is being written already."""
-        if not self.text:
-            self._show(written)
+        """Put WRITTEN back where it could not be used, before whatever is being written by now."""
+        self._show(f"{written}\n\n{self.text}" if self.text.strip() else written)
 
-    def _send(self) -> None:
+    def hand_over(self) -> None:
         """Hand over what is written and begin afresh."""
         written, text = self.text, self.expanded()
         if not text.strip():
@@ -184,7 +183,7 @@ class Composer(Steadfast, TextArea):
         if self.completing and key in ("tab", "enter", "up", "down"):
             self.post_message(self.Steered(self, key))
         elif key == "enter":
-            self._send()
+            self.hand_over()
         elif key in NEWLINE_KEYS:
             self.action_newline()
         else:

@@ -163,6 +163,6 @@ def _sources(reading: GaugeReading, width: int) -> list[list[Piece]]:
     """Where window and threshold come from; a remark takes the second line."""
     if not reading.window:
         return []
-    first = f"window {short(reading.window)}, {clean_line(reading.window_source)}"
+    first = f"window {short(reading.window)}, {clean_line(reading.window_source)} · {short(reading.reserved)} for the reply"
     second = reading.remark or f"threshold {short(reading.threshold)}, {reading.threshold_rule}"
     return [[(first[:width], "$muted")], [(clean_line(second)[:width], "$warning" if reading.remark else "$muted")]]
