@@ -235,7 +235,7 @@ class Bridge:
             text += f" · {seconds(time.monotonic() - took)}"
         self._screen.transcript.append(Divider(f"edit:{event.edit}", text))
         if event.compression.failures:
-            why = "; ".join(failure.rstrip(".") for failure in event.compression.failures)
+            why = "; ".join(_reason(failure) for failure in event.compression.failures)
             how = {"deterministic": "by rule, without a model", "tighter": "in fewer words"}.get(
                 event.compression.rung, "all the same"
             )
@@ -258,3 +258,9 @@ class Bridge:
         if unsent:
             self._unqueue(str(unsent))
             self._screen.composer.give_back(str(unsent))
+
+
+def _reason(failure: str) -> str:
+    """A failure without its full stop, and without the model's name in front where its sentence begins with that."""
+    model, _, sentence = failure.rstrip(".").partition(": ")
+    return sentence if sentence.startswith(model) else failure.rstrip(".")

@@ -24,6 +24,17 @@ from hermes_tui.tui.readings import EntryRow
 
 WHY_FROM = 58
 """From this many cells on there is room for the reason on the row itself."""
+ROLE_CELLS = 8
+TOKEN_CELLS = 14
+"""What the widest tokens take ("41.8k → 1.2k"), so that reasons stand below each other."""
+
+
+def cut(text: str, cells: int) -> str:
+    """TEXT on one line of exactly CELLS cells."""
+    line = clean_line(text)
+    if cell_len(line) > cells:
+        line = set_cell_size(line, max(0, cells - 1)) + (glyphs().ellipsis if cells else "")
+    return set_cell_size(line, cells)
 
 
 class EntryList(Steadfast, ScrollView, can_focus=True):
@@ -210,21 +221,15 @@ class EntryList(Steadfast, ScrollView, can_focus=True):
             tokens = f"{tokens} {table.arrow} 0"
         elif row.after is not None:
             tokens = f"{tokens} {table.arrow} {short(row.after)}"
-        why = ""
-        if width >= WHY_FROM and row.why:
-            why = clean_line(row.why)[: width // 4]
-        left = 2 + 8
-        right = cell_len(tokens) + 1 + (cell_len(why) + 2 if why else 0)
-        middle = max(0, width - left - right)
-        snippet = clean_line(row.snippet)
-        if cell_len(snippet) > middle:
-            snippet = set_cell_size(snippet, max(0, middle - 1)) + table.ellipsis[: 1 if middle else 0]
+        reason = width // 4 if width >= WHY_FROM else 0
+        right = max(TOKEN_CELLS if reason else 0, cell_len(tokens) + 1)
+        middle = max(0, width - ROLE_CELLS - 2 - right - (reason + 2 if reason else 0))
         segments = [
             Segment(sign + " ", style(row.region)),
-            Segment(set_cell_size(row.role, 8), style("muted")),
-            Segment(set_cell_size(snippet, middle), style("muted" if row.treatment in ("pruned", "dropped") else "text")),
+            Segment(set_cell_size(row.role, ROLE_CELLS), style("muted")),
+            Segment(cut(row.snippet, middle), style("muted" if row.treatment in ("pruned", "dropped") else "text")),
         ]
-        if why:
-            segments.append(Segment("  " + why, style("muted")))
-        segments.append(Segment(" " + tokens, style("text")))
+        if reason:
+            segments.append(Segment("  " + cut(row.why, reason), style("muted")))
+        segments.append(Segment(" " * (right - cell_len(tokens)) + tokens, style("text")))
         return Strip(segments).adjust_cell_length(width, base)
