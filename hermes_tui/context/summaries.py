@@ -47,17 +47,19 @@ LEDGER_TITLES: Final[dict[str, str]] = {
 BREAK: Final = "\u200b"
 """The invisible character (zero width space) that breaks a dangerous sequence."""
 
+_BLANK: Final = r"[\s\u200c-\u200f\u2060\ufeff\u00ad]*"
 _TAGS: Final = (
-    rf"{FENCE}|earlier[\s_-]?conversation|summary|system|assistant|user|human|developer|tool|function|invoke|antml|parameter|think|instruction"
-    r"|context|reminder|conversation|message|turn|im_|s\s*>|s\s*\||bos|eos|pad|unk|start_of|end_of|sep|\|"
+    r"summary|sys|assistant|user|human|developer|tool|function|invoke|antml|parameter|think|instruction|context|reminder"
+    r"|conversation|message|turn|im_|s[ \t]*>|bos|eos|pad|unk|start_of|end_of|sep"
 )
+_LINE: Final = r"(?<![^\n\r\v\f\x1c-\x1e\x85\u2028\u2029])"
+"""The start of a line, by whatever sign a reader may end one."""
 _DANGER: Final = re.compile(
-    rf"(?P<tag>[<＜﹤‹⟨〈])(?P<a>{BREAK}*)(?=\s*[/／]?\s*(?:{_TAGS}))"
-    rf"|(?P<bracket>\[)(?P<b>{BREAK}*)(?=\s*/?\s*(?:INST|SYS|SYSTEM|ASSISTANT|USER)\b)"
-    rf"|(?P<angles><)(?P<c>{BREAK}*)(?=</?SYS)"
-    r"|(?P<role>(?<![^\n\r\v\f\x1c-\x1e\x85\u2028\u2029])[ \t>*_#-]*[HUASTDhuastd])"
-    rf"(?P<d>{BREAK}*)(?=(?:uman|ser|ssistant|ystem|ool|eveloper)[ \t*_]*[:：])"
-    rf"|(?P<heading>(?<![^\n\r\v\f\x1c-\x1e\x85\u2028\u2029])[ \t]*\#)(?P<e>{BREAK}*)(?=\#{{0,5}}[ \t])",
+    # The fence may hide behind any white space; names of turns only on the same line, where they are not escaped themselves.
+    rf"[<＜﹤‹⟨〈]{BREAK}*(?={_BLANK}[/／]?{_BLANK}(?:earlier[\s_-]?conversation|\||｜)|[ \t]*[/／]?[ \t]*(?:{_TAGS}))"
+    rf"|\[{BREAK}*(?=[ \t]*/?[ \t]*(?:INST|SYS|SYSTEM|ASSISTANT|USER)\b)"
+    rf"|{_LINE}[ \t>*_#-]*[HUASTD]{BREAK}*(?=(?:uman|ser|ssistant|ystem|ool|eveloper)[ \t*_]*[:：])"
+    rf"|{_LINE}[ \t]*\#{BREAK}*(?=\#|\s|\Z)",
     re.IGNORECASE,
 )
 

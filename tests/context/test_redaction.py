@@ -124,9 +124,11 @@ def test_redacting_twice_changes_nothing_more(text: str) -> None:
 def test_long_texts_take_time_in_proportion(piece: str) -> None:
     def seconds(size: int) -> float:
         text = piece * (size // len(piece))
-        started = time.perf_counter()
-        redact(text)
-        return time.perf_counter() - started
+        spent = []
+        for _ in range(3):
+            started = time.process_time()
+            redact(text)
+            spent.append(time.process_time() - started)
+        return min(spent)
 
-    seconds(1_000)
     assert seconds(200_000) < 12 * max(seconds(50_000), 0.004)
