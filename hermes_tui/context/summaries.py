@@ -58,8 +58,8 @@ _DANGER: Final = re.compile(
     # The fence may hide behind any white space; names of turns only on the same line, where they are not escaped themselves.
     rf"[<＜﹤‹⟨〈]{BREAK}*(?={_BLANK}[/／]?{_BLANK}(?:earlier[\s_-]?conversation|\||｜)|[ \t]*[/／]?[ \t]*(?:{_TAGS}))"
     rf"|\[{BREAK}*(?=[ \t]*/?[ \t]*(?:INST|SYS|SYSTEM|ASSISTANT|USER)\b)"
-    rf"|{_LINE}[ \t>*_#-]*[HUASTD]{BREAK}*(?=(?:uman|ser|ssistant|ystem|ool|eveloper)[ \t*_]*[:：])"
-    rf"|{_LINE}[ \t]*\#{BREAK}*(?=\#|\s|\Z)",
+    rf"|{_LINE}[ \t]*\#{BREAK}*(?=\#|\s|\Z)"
+    rf"|{_LINE}[ \t>*_-]*[HUASTD]{BREAK}*(?=(?:uman|ser|ssistant|ystem|ool|eveloper)[ \t*_]*[:：])",
     re.IGNORECASE,
 )
 
