@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual import on
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.command import Provider
-from textual.filter import LineFilter
 from textual.screen import Screen
 from textual.worker import Worker, WorkerState
 
@@ -19,12 +18,11 @@ from hermes_tui.appearance import Appearance, read_appearance
 from hermes_tui.paths import Paths, built_in_theme_folders
 from hermes_tui.tui import glyphs
 from hermes_tui.tui.clean import clean
-from hermes_tui.tui.commands import COMMANDS as COMMAND_TABLE
 from hermes_tui.tui.commands import Command, typed_command
 from hermes_tui.tui.desk import Desk
 from hermes_tui.tui.failures import Steadfast, foreseen, told
 from hermes_tui.tui.screens.chat import ChatScreen
-from hermes_tui.tui.themes import DEFAULT, FALLBACK_VARIABLES, ThemeFile, ThemeUnusable, find_theme
+from hermes_tui.tui.wardrobe import Wardrobe
 from hermes_tui.tui.widgets.composer import Composer
 
 if TYPE_CHECKING:
@@ -44,7 +42,7 @@ def _palette() -> type[Provider]:
     return CommandTable
 
 
-class HermesApp(Steadfast, App[None]):
+class HermesApp(Steadfast, Wardrobe, App[None]):
     """Hermes TUI on the screen."""
 
     TITLE = "Hermes"
@@ -75,10 +73,8 @@ class HermesApp(Steadfast, App[None]):
         self.paths = paths
         self.appearance = appearance or read_appearance(paths.config)
         self.theme_folders = (paths.themes, *built_in_theme_folders())
-        self.theme_file: ThemeFile | None = None
         self.problems: list[str] = []
         """Unexpected errors so far, as they were told."""
-        self._theme_version = 0
         self._leaving = False
         glyphs.choose(self.appearance.ascii)
         if not self.appearance.animations:
@@ -86,45 +82,7 @@ class HermesApp(Steadfast, App[None]):
         self.desk = Desk(self, resume=resume, continue_last=continue_last, load=load)
         self.player: Player | None = None
         self.chat = ChatScreen() if replay is None else self._replay_screen(replay)
-        self._early_theme()
-
-    # -- looks ---------------------------------------------------------------------------------------------------------
-
-    def get_theme_variable_defaults(self) -> dict[str, str]:
-        """Colours that the style sheets name, for themes that are not ours."""
-        return dict(FALLBACK_VARIABLES)
-
-    def get_line_filters(self) -> Sequence[LineFilter]:
-        """Textual's own filters, and the one that knows ASCII only where that is wanted."""
-        filters = super().get_line_filters()
-        if self.appearance.ascii:
-            from hermes_tui.tui.ascii import AsciiSigns
-
-            return [*filters, AsciiSigns()]
-        return filters
-
-    def wear(self, theme: ThemeFile) -> None:
-        """Put THEME on. It is registered under a new name each time, so that an edited file shows at once."""
-        self._theme_version += 1
-        name = f"{theme.name}-v{self._theme_version}"
-        old = self.theme
-        self.theme_file = theme
-        self.register_theme(theme.as_textual(name))
-        self.theme = name
-        if old.startswith(("textual", "ansi")):
-            return
-        self.unregister_theme(old)
-
-    def _early_theme(self) -> None:
-        """The configured theme, else the default one; what was wrong is told once there is a screen."""
-        try:
-            self.wear(find_theme(self.appearance.theme, self.theme_folders))
-        except ThemeUnusable as problem:
-            self.desk.tell_later(f"{problem} The default theme is used.", "warning")
-            try:
-                self.wear(find_theme(DEFAULT, self.theme_folders))
-            except ThemeUnusable:
-                return
+        self.dress()
 
     # -- coming and going ----------------------------------------------------------------------------------------------
 
@@ -290,24 +248,6 @@ class HermesApp(Steadfast, App[None]):
         """A coroutine that failed says so; it never takes the app with it."""
         if event.state is WorkerState.ERROR and isinstance(event.worker.error, Exception):
             self._handle_exception(event.worker.error)
-
-    def action_theme(self, name: str) -> None:
-        """Put the theme NAME on and remember it; without a name, choose from a list that shows each at once."""
-        from hermes_tui.tui.screens.choose import choose_theme
-
-        if not name:
-            choose_theme(self)
-            return
-        try:
-            self.wear(find_theme(name, self.theme_folders))
-        except ThemeUnusable as problem:
-            self.desk.tell(str(problem), "warning")
-        else:
-            self.desk.remember("appearance.theme", name)
-
-
-COMMAND_NAMES = tuple(command.name for command in COMMAND_TABLE)
-"""The names of all commands, for tests and completions."""
 
 
 def run_app(

@@ -183,7 +183,7 @@ class Bridge:
             recorded = conversation is not None and conversation.parts.trusts_usage is not None
             prompt, cached = (self._asked, 0) if recorded else (usage.prompt, usage.cache_read)
             self.count(prompt=prompt, reply=usage.output, cached=cached, cost=cost or None)
-            self._desk.measured(prompt)
+            self._desk.surveyor.measured(prompt)
         else:
             self.count(cost=cost or None)
 

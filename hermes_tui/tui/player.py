@@ -47,7 +47,7 @@ class Player:
                 f"{counted(sessions, 'session')}"
             )
         except Exception as error:
-            await self._desk.failed(error)
+            self._desk.failed(error)
             screen.ended = "the replay ended by an error, see above"
         screen.draw_pace()
 

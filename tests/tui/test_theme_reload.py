@@ -62,7 +62,7 @@ async def watching(app: HermesApp, pilot: Any, path: Path) -> None:
 async def test_a_saved_theme_shows_at_once(themed: Any, paths: Paths, save: Any) -> None:
     mine = paths.themes / "mine.toml"
     write(mine, coloured("#101010"))
-    themed._early_theme()
+    themed.dress()
     async with themed.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: background(themed) == "#101010")
         await watching(themed, pilot, mine)
@@ -78,7 +78,7 @@ async def test_a_theme_behind_a_link_shows_when_its_target_is_saved(themed: Any,
     target = elsewhere / "look.toml"
     write(target, coloured("#101010"))
     (paths.themes / "mine.toml").symlink_to(target)
-    themed._early_theme()
+    themed.dress()
     async with themed.run_test(size=(80, 24)) as pilot:
         await watching(themed, pilot, target)
         replace(target, coloured("#202020"))
@@ -89,7 +89,7 @@ async def test_a_theme_behind_a_link_shows_when_its_target_is_saved(themed: Any,
 async def test_a_bad_file_keeps_the_old_look_and_says_why_once(themed: Any, paths: Paths) -> None:
     mine = paths.themes / "mine.toml"
     write(mine, coloured("#101010"))
-    themed._early_theme()
+    themed.dress()
     async with themed.run_test(size=(120, 30)) as pilot:
         await watching(themed, pilot, mine)
         worn = background(themed)
