@@ -59,7 +59,7 @@ _DANGER: Final = re.compile(
     rf"[<＜﹤‹⟨〈]{BREAK}*(?={_BLANK}[/／]?{_BLANK}(?:earlier[\s_-]?conversation|\||｜)|[ \t]*[/／]?[ \t]*(?:{_TAGS}))"
     rf"|\[{BREAK}*(?=[ \t]*/?[ \t]*(?:INST|SYS|SYSTEM|ASSISTANT|USER)\b)"
     rf"|{_LINE}[ \t]*\#{BREAK}*(?=\#|\s|\Z)"
-    rf"|{_LINE}[ \t>*_-]*[HUASTD]{BREAK}*(?=(?:uman|ser|ssistant|ystem|ool|eveloper)[ \t*_]*[:：])",
+    rf"|{_LINE}[ \t>*_#-]*[HUASTD]{BREAK}*(?=(?:uman|ser|ssistant|ystem|ool|eveloper)[ \t*_]*[:：])",
     re.IGNORECASE,
 )
 
