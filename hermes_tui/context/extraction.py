@@ -165,7 +165,7 @@ class Extractor:
 
     def _use(self, names: Iterable[str], at: int, amount: float) -> None:
         names = dict.fromkeys(names)
-        share = amount / (self._end - at)
+        share = amount / max(1, self._end - at)
         kin = sum([name in self._at_hand for name in names]) / (len(names) + 5)
         for name in names:
             self._uses[name] += share

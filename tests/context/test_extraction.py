@@ -68,6 +68,10 @@ def test_the_extracts_of_the_summary_before_stay_where_they_stood() -> None:
     assert "# Decisions\n- SQLite was chosen for store_backend." in text
 
 
+def test_a_call_whose_result_is_not_among_the_sources_is_told_by_itself() -> None:
+    assert "listen_port = 8080" in chosen([act(0, "write", "done", path="src/conf.py", content="listen_port = 8080")[0]])
+
+
 def test_the_budget_is_kept_and_the_same_sources_give_the_same_lines() -> None:
     sources = [m for n in range(50) for m in act(2 * n, "bash", f"value_{n} = {n}000\n" * 5, command=f"show value_{n}")]
     for budget in (0, 10, 100, 400):
