@@ -336,7 +336,7 @@ class Compressing:
         try:
             return await self._background.run(self._passes.carry_out(planned, by_hand=by_hand))
         except Interrupted:
-            self._at.publish(CompressionStopped())
+            self._at.publish(CompressionStopped(yielded=self._yields))
             return None
         except asyncio.CancelledError:
             self._at.publish(CompressionStopped())

@@ -177,7 +177,9 @@ class NothingCompressed:
 
 @dataclass(frozen=True, slots=True)
 class CompressionStopped:
-    """A running compression was cancelled; nothing changed."""
+    """A running compression was cancelled; nothing changed. ``yielded`` to a message, it is taken up again when all is quiet."""
+
+    yielded: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -248,7 +248,8 @@ class Bridge:
 
     def _compression_stopped(self, event: happened.CompressionStopped) -> None:
         self.compression_over()
-        self.tell("The compression was stopped; nothing changed.")
+        if not event.yielded:
+            self.tell("The compression was stopped; nothing changed.")
 
     # -- the rest ------------------------------------------------------------------------------------------------------
 
