@@ -145,9 +145,7 @@ class Compressing:
         """Whether this turn was not compressed yet, or has grown enough since."""
         budgets = self._at.budgets
         return (
-            budgets is None
-            or self._compressed_at is None
-            or self._at.size.tokens >= self._compressed_at + AGAIN * budgets.room
+            budgets is None or self._compressed_at is None or self._at.size.tokens >= self._compressed_at + AGAIN * budgets.room
         )
 
     async def _due(self, trigger: Trigger) -> bool:

@@ -59,9 +59,7 @@ class Conversation:
         self._lock = asyncio.Lock()
         self._sending = False
         self._closed = False
-        self._compressing = Compressing(
-            standing, passes, self._interrupt, self._lock, parts.clock, foreground=parts.foreground
-        )
+        self._compressing = Compressing(standing, passes, self._interrupt, self._lock, parts.clock, foreground=parts.foreground)
         replies = Replies(standing, requests, parts.provider, self._interrupt, parts.cost, parts.retry_delays)
         calls = Calls(standing, parts.tools, self._interrupt)
         self._turn = Turn(standing, replies, calls, self._compressing, self._interrupt, parts.iterations)

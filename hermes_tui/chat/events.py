@@ -177,7 +177,7 @@ class NothingCompressed:
 
 @dataclass(frozen=True, slots=True)
 class CompressionStopped:
-    """A running compression was cancelled; nothing changed. ``yielded`` to a message, it is taken up again when all is quiet."""
+    """A running compression was cancelled; nothing changed. One that ``yielded`` to a message is taken up again later."""
 
     yielded: bool = False
 

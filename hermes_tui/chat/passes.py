@@ -230,4 +230,3 @@ STOPPED = (
     "Automatic compression has stopped for this conversation: two passes in a row gained nothing. Nothing was changed. "
     "It starts again when the conversation has grown or in 30 minutes; /compress works at any time."
 )
-

@@ -36,9 +36,7 @@ class Prepared:
     by_hand: bool = False
 
 
-def fitted(
-    prepared: Prepared, view: ContextView, now: Plan | None, size: Callable[[ContextView], int]
-) -> Prepared | None:
+def fitted(prepared: Prepared, view: ContextView, now: Plan | None, size: Callable[[ContextView], int]) -> Prepared | None:
     """PREPARED as a compression of VIEW, None where it does not fit any more.
 
     Args:
@@ -70,9 +68,7 @@ def fitted(
         tokens_after=after,
         view=view,
     )
-    return replace(
-        prepared, compression=replace(made, plan=fresh, change=change, tokens_before=before, tokens_after=after)
-    )
+    return replace(prepared, compression=replace(made, plan=fresh, change=change, tokens_before=before, tokens_after=after))
 
 
 def _moved(change: Change, plan: Plan, view: ContextView, now: Plan | None) -> Change | None:

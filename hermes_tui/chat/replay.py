@@ -240,7 +240,6 @@ def turns_of(messages: Sequence[RecordedMessage]) -> Iterator[RecordedTurn]:
         yield RecordedTurn(tuple(turn), tuple(replies))
 
 
-
 def _stop_reason(reply: RecordedMessage, *, last: bool) -> str:
     """How a recorded reply ends: as recorded where it is the LAST of its turn; one that another follows never ends the turn."""
     if last:

@@ -197,9 +197,7 @@ def sent_bodies(store: Store, chain: str) -> Iterator[tuple[int, str, str, Mappi
     sent = (record for record in store.requests(chain) if record.status != UNSENT)
     for number, record in enumerate(sent, 1):
         if record.purpose == "turn":
-            view = store.view(
-                record.chain, generation=record.generation, last_message=record.last_message, model=record.model
-            )
+            view = store.view(record.chain, generation=record.generation, last_message=record.last_message, model=record.model)
             body: Mapping[str, Any] = Parameters.read(record.parameters).body(view, record.renderer or RENDERER)
         else:
             body = store.body(record.id)

@@ -251,6 +251,7 @@ def _last(view: ContextView) -> str:
     last = view.last_message
     return last.id if last else ""
 
+
 def _runs_elsewhere(store: Store, chain: str) -> bool:
     """Whether the open calls of CHAIN were made by another process that still lives: their results are on the way."""
     from hermes_tui.store.processes import is_alive, this_process

@@ -440,9 +440,7 @@ class Embedded(RecordedProvider):
     name = "embedded"
 
 
-async def test_on_the_embedded_model_a_message_comes_before_a_summary_which_is_written_when_idle(
-    fake: Fake, stage: At
-) -> None:
+async def test_on_the_embedded_model_a_message_comes_before_a_summary_which_is_written_when_idle(fake: Fake, stage: At) -> None:
     on, stalled = stage(fake(*QUICK)), Stalled()
     slow = [True]
 
