@@ -144,7 +144,8 @@ class Extractor:
         self._uses: defaultdict[str, float] = defaultdict(float)
         self._kin: dict[str, float] = {}
         self._focus = [word for word in focus.casefold().split() if len(word) > 1]
-        self._at_hand = {name for message in beside for text in _texts(message) for name in literals(text)}
+        self._beside = [literals(line) for message in beside for text in _texts(message) for line in text.splitlines()]
+        self._at_hand = {name for names in self._beside for name in names}
         self._end = len(sources) + len(beside)
         self._recall(earlier, {short: path for path, short in (paths or {}).items()})
         acts: defaultdict[int, list[Act]] = defaultdict(list)
@@ -269,7 +270,7 @@ class Extractor:
 
         KNOWN are the lines that stand beside them; COST estimates the tokens of a line; SHORT gives headings a shorter wording.
         """
-        choice = _Choice(self._groups, self._lines, self._chances, self._at_hand, known, cost, short or {})
+        choice = _Choice(self._groups, self._lines, self._chances, (*self._beside, *map(literals, known)), cost, short or {})
         chosen = choice.within(budget)
         return Extract(self._laid_out(chosen, short or {}), frozenset(m for i in chosen if (m := self._lines[i].message)))
 
@@ -294,16 +295,15 @@ class _Choice:
         groups: Sequence[_Group],
         lines: Sequence[_Line],
         chances: Mapping[str, float],
-        at_hand: set[str],
-        known: Iterable[str],
+        known: Iterable[Sequence[str]],
         cost: Callable[[str], int],
         short: Mapping[str, str],
     ) -> None:
-        self._groups, self._lines, self._chances, self._at_hand = groups, lines, chances, at_hand
-        self._told = set(at_hand)
+        self._groups, self._lines, self._chances = groups, lines, chances
+        self._told: set[str] = set()
         self._together: set[tuple[str, str]] = set()
-        for line in known:
-            self._tell(literals(line))
+        for names in known:
+            self._tell(names)
         self._opened = {number for number, group in enumerate(groups) if not group.heading}
         self._headings = [cost(short.get(g.heading, g.heading)) + 2 for g in groups]
         self._costs = [cost(line.text) + 2 for line in lines]
@@ -313,10 +313,10 @@ class _Choice:
         self._together.update(_pairs(names))
 
     def _worth(self, names: Sequence[str]) -> float:
-        chances, hand = self._chances, self._at_hand
+        chances = self._chances
         value = sum([chances.get(name, 0.0) for name in names if name not in self._told])
         for pair in _pairs(names):
-            if pair not in self._together and not (pair[0] in hand and pair[1] in hand):
+            if pair not in self._together:
                 value += _TOGETHER * min(chances.get(pair[0], 0.0), chances.get(pair[1], 0.0))
         return value
 
