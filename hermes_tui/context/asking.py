@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
 from hermes_tui.context.acceptance import Prose, accepted
-from hermes_tui.context.engine import Count, Summariser, SummaryPrompt
+from hermes_tui.context.engine import Count, Summariser, SummariserFailed, SummaryPrompt
 from hermes_tui.context.messages import Message
 from hermes_tui.context.prompts import RESULT_LIMIT, SYSTEM, instructions, message_text, record_text
 from hermes_tui.context.summaries import Summary, escape
@@ -68,7 +68,7 @@ class Asking:
 
         Raises:
             Refused: after two refused answers, or where nothing can be asked at all.
-            SummariserFailed: as the summariser raises it.
+            SummariserFailed: where the model could not be reached.
         """
         previous = self._work.previous
         if self._summariser.source_cap is not None:
@@ -85,10 +85,12 @@ class Asking:
         while True:
             try:
                 return await self._once(chunk, prose, tighter=bool(self.refusals))
-            except Refused as refused:
+            except (Refused, SummariserFailed) as refused:
+                if isinstance(refused, SummariserFailed) and refused.transport:
+                    raise
                 self.refusals = (*self.refusals, str(refused))
                 if len(self.refusals) > 1 or self.calls >= self._most:
-                    raise
+                    raise Refused(str(refused)) from refused
 
     async def _once(self, chunk: str, prose: Prose, *, tighter: bool) -> Prose:
         if self.calls >= self._most:

@@ -163,6 +163,18 @@ def test_a_model_that_cannot_be_reached_is_asked_once() -> None:
     assert made.failures == ("small-model: connection refused.",)
 
 
+def test_an_answer_that_was_cut_off_is_asked_for_once_more() -> None:
+    asked = 0
+
+    async def ask(prompt: SummaryPrompt) -> str:
+        nonlocal asked
+        asked += 1
+        return await answers("refuses" if asked == 1 else "good")(prompt)
+
+    made = written(SummaryWork(long_talk(), None, 1_200), Summariser("small-model", 100_000, ask))
+    assert (made.rung, asked, made.transport, made.failures) == ("tighter", 2, False, ("small-model: not now.",))
+
+
 async def test_a_cancel_passes_through() -> None:
     started = asyncio.Event()
 
