@@ -161,17 +161,20 @@ class Planner:
             return self._clipped_only(spans, regions)
         previous = self.view.summary
         closed_all = tuple(sorted((*closed, *(e for e in self.view.entries if e.summary)), key=lambda e: e.position))
-        cap = self._summary_cap(sources)
         parts = _Parts(closed_all, run_prunes)
-        after = self._size_with(parts) + cap + round(self.scale * NOTE_TOKENS)
-        if after > self.budgets.usable:
-            clips = self._clips(spans[-1], after)
+        note = round(self.scale * NOTE_TOKENS)
+        base = self._size_with(parts) + note
+        if base + self._summary_cap(sources) > self.budgets.usable:
+            clips = self._clips(spans[-1], base + self._summary_cap(sources))
             if clips:
                 parts = _Parts(closed_all, (*run_prunes, *clips))
-                after = self._size_with(parts) + cap + round(self.scale * NOTE_TOKENS)
-        if cap < round(self.scale * LEAST_SUMMARY) or after > GAIN * self.tokens_before:
+                base = self._size_with(parts) + note
+        # Where what is replaced is small by now (its results are pruned already), the summary is kept small enough to gain.
+        cap = min(self._summary_cap(sources), int(GAIN * self.tokens_before) - base)
+        after = base + cap
+        if cap < round(self.scale * LEAST_SUMMARY):
             clipped = self._clipped_only(spans, regions)
-            return clipped if clipped.kind else self._refused(regions, self._no_gain(regions, after))
+            return clipped if clipped.kind else self._refused(regions, self._no_gain(regions, base))
         last_head = cut.spans[cut.head - 1].group.messages[-1].sequence if cut.head else -1
         return replace(
             self._base(regions),
@@ -304,7 +307,7 @@ class Planner:
             return self._incompressible(regions)
         return Refusal(
             "no_gain",
-            f"The middle is too small to be worth it: {self.tokens_before:,} tokens would become about {after:,}.",
+            f"The middle is too small to be worth it: {after:,} of {self.tokens_before:,} tokens would stay in any case.",
             counts=True,
         )
 

@@ -341,7 +341,7 @@ def test_a_preview_is_the_real_run(grown):
 
 @given(GROWN, st.integers(0, 200_000))
 def test_the_regions_add_up_to_the_gauge(grown, measured):
-    """Invariant 34 and idea 2: system, head, summary, middle, pinned and tail are the size of the next request, to the token."""
+    """Invariant 34: system, head, summary, middle, pinned and tail are the size of the next request, to the token."""
     view, window = grown
     heart = engine()
     state = heart.update_from_response(EngineState(), view, Usage(input=measured))

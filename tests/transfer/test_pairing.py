@@ -108,7 +108,8 @@ words = st.sampled_from(
 leaves = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | words | st.text(max_size=8)
 keys = st.sampled_from([
     "role", "content", "type", "text", "id", "name", "input", "tool_use_id", "tool_call_id", "tool_calls", "function",
-    "arguments", "message", "uuid", "parentUuid", "messages", "isSidechain", "usage", "source", "thinking", "signature", "data", "mimeType",
+    "arguments", "message", "uuid", "parentUuid", "messages", "isSidechain",
+    "usage", "source", "thinking", "signature", "data", "mimeType",
     "toolCallId", "model", "stopReason", "tools", "system", "title",
 ])  # fmt: skip
 anything = st.recursive(
