@@ -61,7 +61,7 @@ class Ledger:
         return Ledger(tuple((name, sections[name]) for name in ORDER if sections.get(name)))
 
 
-ORDER: Final = ("rules", "decisions", "requests", "files", "commands", "errors", "identifiers", "questions")
+ORDER: Final = ("topic", "rules", "decisions", "requests", "files", "commands", "errors", "identifiers", "questions")
 """The sections in the order they are shown."""
 
 AGEING: Final = {
@@ -135,7 +135,8 @@ _DONE: Final = {"edited": "edited", "wrote": "written", "read": "read"}
 
 def ledger_of(sources: Sequence[Message], previous: Ledger | None = None) -> Ledger:
     """The facts of SOURCES (originals, oldest first), merged with PREVIOUS; not yet fitted to any budget."""
-    return _merged(_Reading(sources).found, previous)
+    earlier = previous.with_section("topic", ()) if previous else None  # a topic is asked for one compression only
+    return _merged(_Reading(sources).found, earlier)
 
 
 class _Reading:

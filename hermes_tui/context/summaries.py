@@ -33,6 +33,7 @@ _FRAME_FOR_ANCHOR: Final = (
 )
 
 LEDGER_TITLES: Final[dict[str, str]] = {
+    "topic": "Topic asked for",
     "rules": "Rules the user set",
     "decisions": "Decisions",
     "requests": "User messages, newest first",

@@ -242,12 +242,20 @@ class _Writing:
         for _ in range(8):
             if budget <= 0:
                 break
-            ledger = fitted(self._ledger, budget, estimated)
+            ledger = self._on_topic(fitted(self._ledger, budget, estimated))
             over = self._whole(prose, ledger) - limit
             if over <= 0:
                 return ledger
             budget -= over + 8
-        return Ledger()
+        bare = self._on_topic(Ledger())
+        return bare if self._whole(prose, bare) <= limit else Ledger()
+
+    def _on_topic(self, ledger: Ledger) -> Ledger:
+        """LEDGER headed by the topic that was asked for, so that a reader knows what the summary leans towards."""
+        topic = one_line(redact(self.work.focus or ""))
+        if not topic or not self.work.sources:
+            return ledger
+        return Ledger((("topic", (Fact(topic, self.work.sources[-1].id, key=topic.casefold()),)), *ledger.sections))
 
     # With a model's prose
 

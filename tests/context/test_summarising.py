@@ -284,3 +284,14 @@ def test_sections_in_another_language_keep_their_text() -> None:
 def test_nothing_is_written_where_there_is_nothing_to_win() -> None:
     assert written(SummaryWork((user(0, "hello"), reply(1, "hi")), None, 600)).refused
     assert written(SummaryWork(long_talk(), None, 20)).refused
+
+
+async def test_the_topic_that_was_asked_for_stands_in_the_summary() -> None:
+    words = "we talk of many things here " * 40
+    said = tuple(Message(f"t{n}", n, "user", ({"type": "text", "text": f"part {n}: {words}"},), "user") for n in range(6))
+    work = SummaryWork(sources=said, previous=None, cap=400, focus="ports", for_anchor=False, notes="")
+    for who in (None, Summariser("small-model", 8_000, answers("good"))):
+        written = await write_summary(work, who, count)
+        summary = summary_of(written, work, "s1")
+        assert "Topic asked for\n- ports" in summary.text
+        assert count(summary.text) <= 400
