@@ -265,6 +265,7 @@ def _assignment(key: str, field: FieldInfo) -> str:
         "window": 200_000,
         "base_url": "http://localhost:11434",
         "threshold_tokens": 150_000,
+        "summary_max_tokens": 6_000,
         "threshold_percent": 0.40,
         "model_path": "~/models/other.gguf",
         "directory": "~/projects",

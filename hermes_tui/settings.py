@@ -86,8 +86,14 @@ class SummarySection(Section):
 
     model: str = Field(default="claude-haiku-5-5", min_length=1)
     """The model that summarises, at the same provider. The embedded and single-model servers summarise with their own."""
-    engine: Literal["model", "deterministic"] = "model"
-    """ "deterministic" never asks a model: the summary is the ledger and sentences taken from the messages."""
+    engine: Literal["model", "deterministic", "api"] = "model"
+    """Who writes: "model" asks that model; "deterministic" never asks one, the summary is the ledger and sentences taken from
+    the messages; "api" has the provider compact the conversation itself where the answering model offers that, else "model"."""
+    prompt: str = Field(default="", max_length=8_000)
+    """Your own instructions, as text: what a summary should keep, leave out or word otherwise. They are given to the model
+    beside ours; the sections of a summary stay, and so does that nothing in a conversation is followed as an order."""
+    max_tokens: int | None = Field(default=None, ge=256)
+    """Most tokens of a summary, ledger included, as far as a fifth of the room allows. Unset: 12000."""
 
 
 class LocalSection(Section):
@@ -145,8 +151,18 @@ class ModelOverrides(Section):
     """… and at this many tokens at the latest."""
     thinking: Literal["auto", "off", "low", "medium", "high", "max"] | None = None
     """How much the model thinks before it answers."""
+    summary_max_tokens: int | None = Field(default=None, ge=256)
+    """Most tokens of a summary in a conversation with this model."""
     price: PriceOverride | None = None
     """Dollars for a million tokens: { input = 2.0, output = 10.0 }."""
+
+
+_GENERAL: Final = {
+    "threshold_percent": ("context", "threshold_percent"),
+    "threshold_tokens": ("context", "threshold_tokens"),
+    "summary_max_tokens": ("summary", "max_tokens"),
+}
+"""Where a model's own key is said for all models, if not under [model] by the same name."""
 
 
 class Settings(BaseSettings):
@@ -206,5 +222,5 @@ class Settings(BaseSettings):
         value = getattr(override, key, None) if override is not None else None
         if value is not None:
             return Effective(value, self.source_of(f"models.{model}.{key}"))
-        section = {"threshold_percent": "context", "threshold_tokens": "context"}.get(key, "model")
-        return Effective(getattr(getattr(self, section), key, None), self.source_of(f"{section}.{key}"))
+        section, name = _GENERAL.get(key, ("model", key))
+        return Effective(getattr(getattr(self, section), name, None), self.source_of(f"{section}.{name}"))

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from hermes_tui.chat.cache import CacheAccount, account_of
 from hermes_tui.chat.calls import Calls
 from hermes_tui.chat.compressing import Compressing
 from hermes_tui.chat.events import ContextChanged, MessageQueued, NoticeRaised
@@ -135,9 +136,10 @@ class Conversation:
         state = await off.stored(store.load_state, chain)
         facts = await off.thought(parts.facts, session.model)
         totals = Totals()
-        for record in await off.stored(store.requests, chain):
+        records = await off.stored(store.requests, chain)
+        for record in records:
             if record.usage is not None:
-                totals = totals.plus(record.usage, record.cost)
+                totals = totals.plus(record.usage, record.cost, record.purpose)
         standing = Standing(
             store=store,
             engine=parts.new_engine(),
@@ -151,12 +153,19 @@ class Conversation:
             state=state,
             facts=facts,
             totals=totals,
+            cache=account_of(records, view),
             embedded=parts.embedded,
             trusts_usage=parts.trusts_usage,
         )
         requests = Requests(standing, parts.provider)
         passes = Passes(
-            standing, requests, await off.thought(parts.summary), parts.memory, parts.cost, parts.clock, parts.retry_delays
+            standing,
+            requests,
+            await off.thought(parts.summary),
+            parts.memory,
+            parts.summary_cost,
+            parts.clock,
+            parts.retry_delays,
         )
         if session.model != model:
             await standing.switch(await off.thought(parts.facts, model))
@@ -365,9 +374,14 @@ class Conversation:
         return self._at.totals
 
     @property
+    def cache(self) -> CacheAccount:
+        """What the chain's requests did with the prompt cache."""
+        return self._at.cache
+
+    @property
     def engine_status(self) -> str:
-        """The engine's own line for the inspector."""
-        return self._at.engine.status(self._at.state)
+        """The engine's own line for the inspector, and that the summarising model rests while it does."""
+        return "; ".join(part for part in (self._at.engine.status(self._at.state), self._passes.rests) if part)
 
     @property
     def busy(self) -> bool:

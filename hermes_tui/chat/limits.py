@@ -43,6 +43,7 @@ def budgets_in_force(
             most = facts.max_output
     percent = settings.effective("threshold_percent", model)
     cap = settings.effective("threshold_tokens", model)
+    summary = settings.effective("summary_max_tokens", model)
     return budgets_for(
         window,
         floor,
@@ -50,6 +51,7 @@ def budgets_in_force(
         threshold_percent=Share(float(percent.value), percent.source),
         absolute_cap=None if cap.value is None else Sourced(int(cap.value), cap.source),
         price_step=facts.price_step,
+        summary_most=None if summary.value is None else Sourced(int(summary.value), summary.source),
         protect_last_n=settings.context.protect_last_n,
         summary_target_ratio=settings.context.summary_target_ratio,
         protect_first_n=settings.context.protect_first_n,

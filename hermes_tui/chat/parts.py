@@ -99,9 +99,15 @@ class Parts:
 
     def cost(self, usage: Usage, model: str) -> float | None:
         """Dollars for USAGE on MODEL, None where nobody knows the price; slow the first time."""
+        return self._cost_at(self.provider, usage, model)
+
+    def summary_cost(self, usage: Usage, model: str) -> float | None:
+        """The same for a call to the summarising MODEL, at the prices of where that is."""
+        return self._cost_at(self.summary_provider or self.provider, usage, model)
+
+    def _cost_at(self, provider: ChatProvider, usage: Usage, model: str) -> float | None:
         from hermes_tui.llm.models import cost_of
 
-        provider = self.provider
         found = cost_of(usage, model, self.settings, kind=provider.name, base_url=getattr(provider, "base_url", None))
         return found[0] if found else None
 

@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Final, Literal
 
 from hermes_tui.chat import breaker
 from hermes_tui.chat.events import Compressed, NothingCompressed, NoticeRaised
@@ -16,12 +16,14 @@ from hermes_tui.chat.requests import Requests
 from hermes_tui.chat.standing import Standing
 from hermes_tui.chat.summariser import REST_SECONDS, SummaryCalls, SummaryModel, on_this_loop
 from hermes_tui.context.check import violations
-from hermes_tui.context.engine import Plan, Refusal, Summariser, Trigger
+from hermes_tui.context.engine import Compression, Plan, Refusal, Summariser, Trigger
 from hermes_tui.context.view import ContextView
 from hermes_tui.memory.provider import MemoryProvider, notes_of
 
 Clock = Callable[[], float]
 """Seconds since the epoch."""
+REFUSED_AT_MOST: Final = 2
+"""Passes in a row that may pay a model for nothing; then its rungs rest."""
 Done = Literal["gained", "refused", "moved", "waiting"]
 """How a pass ended: applied; nothing changed; another process was first; or it waits for its summary."""
 
@@ -103,17 +105,40 @@ class Passes:
             if not at.take_over(f"it failed at compressing ({type(problem).__name__}: {problem})"):
                 raise
             return await self.carry_out(await self.plan(plan.focus), by_code=by_code, by_hand=by_hand)
-        if calls is not None and calls.unreachable:
-            await at.keep(replace(at.state, model_rests_until=self._clock() + REST_SECONDS))
-            at.publish(
-                NoticeRaised(
-                    "The summarising model could not be reached, so the summary was written without it. "
-                    f"It is asked again in {REST_SECONDS / 60:.0f} minutes.",
-                    severity="warning",
-                )
-            )
+        if calls is not None:
+            await self._learn(calls, made)
         duration = (time.perf_counter() - started) * 1000 + planned.ms
         return Prepared(made, planned.ms, duration, calls.cost if calls else None, by_hand)
+
+    async def _learn(self, calls: SummaryCalls, made: Compression) -> None:
+        """Let the model rungs rest where they could not be reached, or were paid twice in a row for nothing."""
+        at = self._at
+        if made.rung not in ("", "deterministic"):
+            await at.keep(replace(at.state, answers_refused=0))
+            return
+        refused = at.state.answers_refused + bool(calls.answered)
+        why = ""
+        if calls.unreachable:
+            why = "The summarising model could not be reached"
+        elif refused >= REFUSED_AT_MOST:
+            why, refused = "The summarising model's answers could not be used, twice in a row", 0
+        rests = self._clock() + REST_SECONDS if why else at.state.model_rests_until
+        await at.keep(replace(at.state, answers_refused=refused, model_rests_until=rests))
+        if why:
+            minutes = f"{REST_SECONDS / 60:.0f} minutes"
+            at.publish(
+                NoticeRaised(
+                    f"{why}, so the summary was written without it. It is asked again in {minutes}.", severity="warning"
+                )
+            )
+
+    @property
+    def rests(self) -> str:
+        """Until when no model is asked for a summary, "" where nothing keeps it from being asked."""
+        until = self._at.state.model_rests_until
+        if self.model is None or self._clock() >= until:
+            return ""
+        return f"summaries are written without a model until {time.strftime('%H:%M', time.localtime(until))}"
 
     async def _notes(self, plan: Plan) -> str:
         """What the memory provider has to add; asked once for a plan."""

@@ -195,13 +195,14 @@ class Replies:
     async def _whole(self, outgoing: Outgoing, ended: ReplyEnded) -> Reply:
         """Store a whole reply and what it used."""
         at = self._at
-        cost = await at.off.stored(self._cost_of, ended.usage, outgoing.view.model)
+        usage = await at.cached(outgoing.view, ended.usage)
+        cost = await at.off.stored(self._cost_of, usage, outgoing.view.model)
         await self._drop_broken(outgoing.id)
         message = await self._store(outgoing.id, ended.content, outgoing.view.model)
-        await self._requests.finish(outgoing.id, "done", usage=ended.usage, cost=cost, estimate=outgoing.tokens)
-        at.totals = at.totals.plus(ended.usage, cost)
-        await at.measured(outgoing.view, ended.usage)
-        at.publish(UsageReported(ended.usage, cost, "turn"))
+        await self._requests.finish(outgoing.id, "done", usage=usage, cost=cost, estimate=outgoing.tokens)
+        at.totals = at.totals.plus(usage, cost)
+        await at.measured(outgoing.view, usage)
+        at.publish(UsageReported(usage, cost, "turn"))
         return Reply(message, ended.stop_reason)
 
     # -- partial replies -----------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
+from hermes_tui.chat.cache import CacheAccount
 from hermes_tui.chat.events import ContextChanged, MessageStored, NoticeRaised, Publish, TipAdopted
 from hermes_tui.chat.facts import ModelFacts
 from hermes_tui.chat.limits import budgets_in_force
@@ -33,23 +34,32 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """All that a chain's requests used, summaries included; it only grows. ``cost`` in dollars, of what has a known price."""
+    """All that a chain's requests used, summaries included; it only grows.
+
+    Attributes:
+        cost: dollars, of what has a known price.
+        summaries: the part of these dollars that summaries cost.
+    """
 
     input: int = 0
     output: int = 0
     cache_read: int = 0
     cache_write: int = 0
+    missed: int = 0
     cost: float = 0.0
+    summaries: float = 0.0
     requests: int = 0
 
-    def plus(self, usage: Usage, cost: float | None) -> Totals:
-        """These totals with one more response."""
+    def plus(self, usage: Usage, cost: float | None, purpose: str = "turn") -> Totals:
+        """These totals with one more response to a request of PURPOSE."""
         return Totals(
-            self.input + usage.input,
-            self.output + usage.output,
-            self.cache_read + usage.cache_read,
-            self.cache_write + usage.cache_write,
+            self.input + sum(each.input for each in usage.billed),
+            self.output + sum(each.output for each in usage.billed),
+            self.cache_read + sum(each.cache_read for each in usage.billed),
+            self.cache_write + sum(each.cache_write for each in usage.billed),
+            self.missed + usage.missed,
             self.cost + (cost or 0.0),
+            self.summaries + (cost or 0.0 if purpose == "summary" else 0.0),
             self.requests + 1,
         )
 
@@ -67,6 +77,7 @@ class Standing:
         regions: those of the plan if one compressed now, as last surveyed.
         facts: what is known of the model.
         totals: what all requests of the chain used.
+        cache: what they did with the prompt cache.
     """
 
     def __init__(
@@ -84,6 +95,7 @@ class Standing:
         state: EngineState,
         facts: ModelFacts,
         totals: Totals,
+        cache: CacheAccount,
         embedded: bool,
         trusts_usage: int | None,
     ) -> None:
@@ -91,6 +103,7 @@ class Standing:
         self.off, self.publish = off, publish
         self.chain = view.chain
         self.session, self.view, self.state, self.facts, self.totals = session, view, state, facts, totals
+        self.cache = cache
         self.embedded, self._trusts_usage = embedded, trusts_usage
         self.budgets: Budgets | None = None
         self.impossible = ""
@@ -186,6 +199,15 @@ class Standing:
             return
         await self.keep(await self.ask_engine(lambda engine: engine.update_from_response(self.state, view, usage)))
         await self.refresh()
+
+    async def cached(self, view: ContextView, usage: Usage) -> Usage:
+        """USAGE of the request that VIEW was rendered into with what it missed of the cache, taken into the account."""
+        if self._trusts_usage is not None:  # a recording's numbers are of requests that were not ours
+            return usage
+        missed = await self.off.thought(self.cache.missed, view, self.state, usage, self.meter)
+        usage = replace(usage, missed=missed)
+        self.cache = self.cache.plus(view.generation, view.entries[-1].position if view.entries else 0, usage)
+        return usage
 
     async def refresh(self) -> None:
         """Work out floor, budgets and size anew, off the loop, and say that they changed."""

@@ -66,6 +66,7 @@ class SummaryCalls:
     Attributes:
         cost: dollars that they cost, None while no price is known.
         unreachable: the model could not be reached, retries included.
+        answered: calls that came to an end, and are paid for.
     """
 
     def __init__(
@@ -83,6 +84,7 @@ class SummaryCalls:
         self._running: set[asyncio.Task[Any]] = set()
         self.cost: float | None = None
         self.unreachable = False
+        self.answered = 0
 
     def summariser(self, notes: str) -> Summariser:
         """What the engine is given; NOTES are the memory provider's."""
@@ -93,6 +95,7 @@ class SummaryCalls:
             source_cap=EMBEDDED_SOURCE if self._model.embedded else None,
             calls=1 if self._model.embedded else 8,
             notes=notes,
+            prompt=self._at.settings.summary.prompt,
         )
 
     async def ask(self, prompt: SummaryPrompt) -> str:
@@ -178,11 +181,12 @@ class SummaryCalls:
 
     async def _account(self, row: str, ended: ReplyEnded, estimate: int) -> None:
         at = self._at
+        self.answered += 1
         cost = await at.off.stored(self._cost_of, ended.usage, self._model.model)
         await self._requests.finish(row, "done", usage=ended.usage, cost=cost, estimate=estimate)
         if cost is not None:
             self.cost = (self.cost or 0.0) + cost
-        at.totals = at.totals.plus(ended.usage, cost)
+        at.totals = at.totals.plus(ended.usage, cost, "summary")
         at.publish(UsageReported(ended.usage, cost, "summary"))
 
 

@@ -111,7 +111,14 @@ class Asking:
     def _instructions(self, *, updating: bool, tighter: bool) -> str:
         words = max(40, int(self._budget * _WORDS * (0.6 if tighter else 1.0)))
         notes = self._work.notes or self._summariser.notes
-        return instructions(updating=updating, focus=self._work.focus, notes=notes, words=words, tighter=tighter)
+        return instructions(
+            updating=updating,
+            focus=self._work.focus,
+            notes=notes,
+            words=words,
+            tighter=tighter,
+            own=self._summariser.prompt,
+        )
 
     def _chunks(self) -> tuple[Sequence[str], int]:
         """(the sources as the text of one call each, oldest first; messages left out).

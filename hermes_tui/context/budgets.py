@@ -9,7 +9,7 @@ MIN_WINDOW: Final = 2_048
 """Windows below this are refused: no request shape fits."""
 DEFAULT_RESERVED: Final = 8_192
 MAX_SUMMARY_CAP: Final = 12_000
-"""Tokens; a longer summary dilutes what it holds (compression.md, C16: configurable)."""
+"""Tokens, unless the user says otherwise: a longer summary dilutes what it holds."""
 
 
 class ImpossibleBudget(ValueError):
@@ -49,6 +49,7 @@ class Budgets:
         warm_mark: from here on the summary is prepared.
         in_loop: the size up to which an open tool loop may grow before the run itself is compressed.
         summary_cap: most tokens of a summary, prose, ledger and frame together.
+        summary_rule: which rule set that, in a few words.
         head_cap: most tokens of the head.
         tail_budget: tokens that the tail takes before it stops at protect_last_n or 1.5 x itself.
         tail_bound: 1.5 x that: what a fresh tail never exceeds, unless it is the anchor and the newest group alone.
@@ -68,6 +69,7 @@ class Budgets:
     warm_mark: int
     in_loop: int
     summary_cap: int
+    summary_rule: str
     head_cap: int
     tail_budget: int
     tail_bound: int
@@ -83,6 +85,7 @@ def budgets_for(
     threshold_percent: Share | None = None,
     absolute_cap: Sourced | None = None,
     price_step: Sourced | None = None,
+    summary_most: Sourced | None = None,
     protect_last_n: int = 20,
     summary_target_ratio: float = 0.20,
     protect_first_n: int = 3,
@@ -118,6 +121,10 @@ def budgets_for(
         threshold, rule = least, "a quarter of what the floor leaves"
     threshold = max(1, min(threshold, usable - 1))
     room = threshold - floor
+    summary_cap, summary_rule = max(round(0.20 * room), 256), "a fifth of the room"
+    most = summary_most or Sourced(MAX_SUMMARY_CAP, "default")
+    if most.value < summary_cap:
+        summary_cap, summary_rule = most.value, most.source
     return Budgets(
         window=window,
         reserved=reserved,
@@ -130,7 +137,8 @@ def budgets_for(
         prune_target=floor + room // 2,
         warm_mark=floor + round(0.85 * room),
         in_loop=max(threshold, round(0.85 * usable)),
-        summary_cap=min(max(round(0.20 * room), 256), MAX_SUMMARY_CAP),
+        summary_cap=summary_cap,
+        summary_rule=summary_rule,
         head_cap=round(0.10 * room) if protect_first_n > 1 else 0,
         tail_budget=round(summary_target_ratio * room),
         tail_bound=round(1.5 * summary_target_ratio * room),

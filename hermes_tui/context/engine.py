@@ -25,17 +25,32 @@ Kind = Literal["prune", "summarise"]
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a provider reported for one response, in tokens."""
+    """What a provider reported for one response, in tokens.
+
+    Attributes:
+        input: prompt tokens outside the cache.
+        output: tokens of the reply.
+        cache_read, cache_write: prompt tokens read from the cache, and written to it.
+        missed: prompt tokens that were sent before and were not read from the cache; worked out, no provider reports it.
+        beside: what the server used beside this response (its own compactions): billed, and no part of the prompt.
+    """
 
     input: int = 0
     output: int = 0
     cache_read: int = 0
     cache_write: int = 0
+    missed: int = 0
+    beside: tuple[Usage, ...] = ()
 
     @property
     def prompt(self) -> int:
         """The true size of the prompt: the cache's share is part of it."""
         return self.input + self.cache_read + self.cache_write
+
+    @property
+    def billed(self) -> tuple[Usage, ...]:
+        """Everything that is paid for, each with its own prompt (a price may step with its size)."""
+        return (self, *self.beside)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +71,8 @@ class EngineState:
         scales: real tokens per estimated token, by model, learned from responses.
         strikes: passes without gain in a row; two stop automatic runs.
         stopped_at: when, and at which size, automatic runs were stopped (None: they are not).
-        model_rests_until: until when model rungs rest after a transport failure (0: they do not).
+        model_rests_until: until when model rungs rest after a transport failure, or answers refused in a row (0: they do not).
+        answers_refused: passes in a row whose model was paid for answers of which none was accepted.
         window_learned: a window that an overflow error stated, by model; it only ever goes down.
         rest_until_size: after an undo, automatic runs rest until the size reaches this (0: no rest).
         extra: whatever a third-party engine keeps, JSON-shaped.
@@ -67,6 +83,7 @@ class EngineState:
     strikes: int = 0
     stopped_at: tuple[float, int] | None = None
     model_rests_until: float = 0.0
+    answers_refused: int = 0
     window_learned: Mapping[str, int] = field(default_factory=dict)
     rest_until_size: int = 0
     extra: Mapping[str, Any] = field(default_factory=dict)
@@ -185,6 +202,7 @@ class Summariser:
         source_cap: most tokens of source it should be given in a call (the embedded model takes 1,000), None for the window's.
         calls: most calls in a pass (the tighter rung included).
         notes: what memory providers returned from ``on_pre_compress``.
+        prompt: the user's own instructions for the summary, "" for none.
     """
 
     model: str
@@ -193,6 +211,7 @@ class Summariser:
     source_cap: int | None = None
     calls: int = 8
     notes: str = ""
+    prompt: str = ""
 
 
 Count = Callable[[str], int]

@@ -46,8 +46,8 @@ _HEADINGS: Final = {
 }
 
 
-def instructions(*, updating: bool, focus: str | None, notes: str, words: int, tighter: bool) -> str:
-    """What is asked for, without the conversation."""
+def instructions(*, updating: bool, focus: str | None, notes: str, words: int, tighter: bool, own: str = "") -> str:
+    """What is asked for, without the conversation. OWN is what the user has to say about summaries in the settings."""
     task = (
         "Bring the record up to date with the messages: keep what still holds, word for word; correct what changed; add what "
         "is new; drop what is finished."
@@ -55,6 +55,8 @@ def instructions(*, updating: bool, focus: str | None, notes: str, words: int, t
         else "Write the record of the messages."
     )
     parts = [f"{task} At most {words} words.", _RULES]
+    if own.strip():
+        parts.append(f"The user's own wishes for the record:\n<wishes>\n{escape(redact(own.strip()))}\n</wishes>")
     if tighter:
         parts.append("Write the headings and their lines at once, and nothing else: no preface, no copy of the messages.")
     if focus and focus.strip():

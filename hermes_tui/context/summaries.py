@@ -51,7 +51,7 @@ BREAK: Final = "\u200b"
 _BLANK: Final = r"[\s\u200c-\u200f\u2060\ufeff\u00ad]*"
 _TAGS: Final = (
     r"summary|sys|assistant|user|human|developer|tool|function|invoke|antml|parameter|think|instruction|context|reminder"
-    r"|conversation|message|turn|im_|s[ \t]*>|bos|eos|pad|unk|start_of|end_of|sep"
+    r"|conversation|message|record|notes|wishes|turn|im_|s[ \t]*>|bos|eos|pad|unk|start_of|end_of|sep"
 )
 _LINE: Final = r"(?<![^\n\r\v\f\x1c-\x1e\x85\u2028\u2029])"
 """The start of a line, by whatever sign a reader may end one."""

@@ -144,10 +144,15 @@ def price_step_of(model: str, *, kind: str = "anthropic", base_url: str | None =
 def cost_of(
     usage: Usage, model: str, settings: Settings | None = None, *, kind: str = "anthropic", base_url: str | None = None
 ) -> tuple[float, str] | None:
-    """(dollars, source) of USAGE on MODEL, its price step counted; None where nobody knows the price."""
+    """(dollars, source) of USAGE on MODEL, price steps and what was used beside it counted; None without a known price."""
     price = price_of(model, settings, kind=kind, base_url=base_url)
     if price is None:
         return None
+    return sum(_cost(each, model, price, kind, base_url) for each in usage.billed), price.source
+
+
+def _cost(usage: Usage, model: str, price: Price, kind: str, base_url: str | None) -> float:
+    """Dollars of USAGE without what was used beside it."""
     if price.source == "genai-prices":
         import genai_prices
 
@@ -159,10 +164,10 @@ def cost_of(
         )
         where: dict[str, Any] = {"provider_id": "anthropic"} if kind == "anthropic" else {"provider_api_url": base_url}
         try:
-            return float(genai_prices.calc_price(counted, model, **where).total_price), price.source
+            return float(genai_prices.calc_price(counted, model, **where).total_price)
         except (LookupError, ValueError):
             pass
-    return price.cost(usage), price.source
+    return price.cost(usage)
 
 
 def nearest_kin(model: str, infos: Sequence[ModelInfo]) -> str | None:

@@ -6,6 +6,7 @@ import json
 import re
 import uuid
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from hermes_tui.context.engine import Usage
@@ -184,11 +185,20 @@ class Reply:
 
 
 def usage_of(raw: Mapping[str, Any]) -> Usage:
-    """The four numbers of a raw usage object; whatever is missing is 0."""
+    """The numbers of a raw usage object; whatever is missing is 0.
 
+    A ``compaction`` entry of ``iterations`` is not part of the top-level numbers, and says nothing of the prompt's size (SDK,
+    BetaUsage.iterations); every other entry is part of them.
+    """
+    iterations = raw.get("iterations")
+    beside = [e for e in iterations if isinstance(e, Mapping)] if isinstance(iterations, list) else []
+    return replace(_counts(raw), beside=tuple(_counts(entry) for entry in beside if entry.get("type") == "compaction"))
+
+
+def _counts(raw: Mapping[str, Any]) -> Usage:
     def number(key: str) -> int:
         value = raw.get(key)
-        return int(value) if isinstance(value, int | float) else 0
+        return max(0, int(value)) if isinstance(value, int | float) else 0
 
     return Usage(
         input=number("input_tokens"),

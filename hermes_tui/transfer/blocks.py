@@ -84,8 +84,9 @@ def usage_of(given: Any, *, names: tuple[str, str, str, str]) -> Usage | None:
     """
     if not isinstance(given, Mapping):
         return None
-    numbers = [given.get(name) for name in names]
-    read = Usage(*(n if isinstance(n, int) and 0 <= n < 2**53 else 0 for n in numbers))
+    numbers = (given.get(name) for name in names)
+    fresh, output, cache_read, cache_write = (n if isinstance(n, int) and 0 <= n < 2**53 else 0 for n in numbers)
+    read = Usage(fresh, output, cache_read, cache_write)
     return read if read.prompt else None
 
 
