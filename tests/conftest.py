@@ -11,12 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_timeout
 from hypothesis import HealthCheck, settings
 
 _ALLOWED = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much, HealthCheck.large_base_example]
-settings.register_profile("default", max_examples=40, deadline=None, suppress_health_check=_ALLOWED)
-settings.register_profile("ci", max_examples=300, deadline=None, suppress_health_check=_ALLOWED)
-settings.register_profile("deep", max_examples=20_000, deadline=None, suppress_health_check=_ALLOWED)
+PROFILES = {"default": (40, None), "ci": (300, 900), "deep": (20_000, 0)}
+"""By name: examples of each property, and seconds that a test may take (None: the configured ones; 0: as many as it needs)."""
+TEARDOWN_SECONDS = 60
+for _profile, (_examples, _) in PROFILES.items():
+    settings.register_profile(_profile, max_examples=_examples, deadline=None, suppress_health_check=_ALLOWED)
 settings.load_profile("default")
 
 FAKE = Path(__file__).parent / "fakes" / "fake_anthropic.py"
@@ -24,6 +27,22 @@ OWN = ("ANTHROPIC_", "HERMES_TUI_", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "h
 """Variables by which the developer's own keys, servers and settings would get into a test."""
 for _name in [name for name in os.environ if name.startswith(OWN) and name != "HERMES_TUI_REAL_DATA"]:
     del os.environ[_name]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give every test the time that its profile allows."""
+    seconds = PROFILES.get(settings.get_current_profile_name(), (0, None))[1]
+    if seconds is not None:
+        for item in items:
+            item.add_marker(pytest.mark.timeout(seconds))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """Give cleaning up a time of its own: the one of a test that failed was taken back for a debugger that may look at it."""
+    hooks = item.config.pluginmanager.hook
+    hooks.pytest_timeout_cancel_timer(item=item)
+    hooks.pytest_timeout_set_timer(item=item, settings=pytest_timeout.Settings(TEARDOWN_SECONDS, "thread", False, True))
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Fidelity: how many facts of what an edit replaced still stand in the new context, by an extractor of its own.
 
 It shares no code with the ledger or the extracts, so that what they overlook shows. A fact stands if its text stands, white
-space and case aside; a paraphrase counts as lost.
+space and case aside; a paraphrase counts as lost. Lost facts are shown and stored, so they are taken from redacted text.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from hermes_tui.context.messages import Message
+from hermes_tui.context.redaction import redact
 
 CLASSES: Final = ("rules", "files", "commands", "errors", "identifiers", "numbers")
 """The classes of facts, in the order they are shown."""
@@ -111,14 +112,14 @@ def _facts(message: Message) -> Iterable[tuple[str, str]]:
     for block in message.content:
         kind = block.get("type")
         if kind == "text":
-            text = str(block.get("text", ""))
+            text = redact(str(block.get("text", "")))
             if message.origin == "user":
                 yield from (("rules", s.strip()) for s in _STOP.split(text) if _RULE.search(s) and len(s) < 200)
             yield from _literals(text)
         elif kind == "tool_use":
             yield from _of_call(block.get("input"))
         elif kind == "tool_result":
-            text = _shown(block.get("content"))
+            text = redact(_shown(block.get("content")))
             if block.get("is_error"):
                 line = next((line.strip() for line in text.splitlines() if _WRONG.search(line)), "")
                 if line:
@@ -131,13 +132,13 @@ def _of_call(value: Any) -> Iterable[tuple[str, str]]:
     if isinstance(value, Mapping):
         for key, item in value.items():
             if isinstance(item, str) and item.strip() and str(key).lower() in _COMMAND_KEYS:
-                yield "commands", item.strip().splitlines()[0][:_BEGINNING]
+                yield "commands", redact(item).strip().splitlines()[0][:_BEGINNING]
             yield from _of_call(item)
     elif isinstance(value, list | tuple):
         for item in value:
             yield from _of_call(item)
     elif isinstance(value, str):
-        yield from _literals(value)
+        yield from _literals(redact(value))
 
 
 def _literals(text: str) -> Iterable[tuple[str, str]]:

@@ -1,0 +1,139 @@
+"""Histories: contexts as they are after some talking, some compressions, and a pin or a drop in between."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from dataclasses import replace
+from typing import NamedTuple
+
+from hypothesis import strategies as st
+
+from hermes_tui.context.budgets import Budgets, Sourced, budgets_for
+from hermes_tui.context.compressor import ContextCompressor
+from hermes_tui.context.engine import Compression, EngineState, Plan, SummaryPrompt
+from hermes_tui.context.groups import groups_of
+from hermes_tui.context.ledger import Fact, Ledger
+from hermes_tui.context.planning import GAIN
+from hermes_tui.context.rendering import SentRow, sent_rows
+from hermes_tui.context.summarising import SummaryWork, Written, summary_of
+from hermes_tui.context.view import Change, ContextView, Entry, Treatment
+from tests.strategies import BEHAVIOURS, SEEDS, TURNS, conversation, count, finished, said, summariser, view_of
+
+WINDOWS = (2_048, 2_400, 4_000, 8_192)
+BLANK = EngineState()
+ANY = st.sampled_from([*BEHAVIOURS, "none"])
+"""How the summariser behaves; "none" is the deterministic rung alone."""
+
+
+class Grown(NamedTuple):
+    """A context and the window of its model."""
+
+    view: ContextView
+    window: int
+
+
+def engine() -> ContextCompressor:
+    """The built-in engine, with ids that are the same in every run."""
+    ids = itertools.count()
+    return ContextCompressor(count, lambda: f"summary{next(ids)}")
+
+
+def budgets_of(view: ContextView, window: int, state: EngineState = BLANK) -> Budgets:
+    """The budgets of VIEW in WINDOW."""
+    return budgets_for(Sourced(window, "test"), engine().meter.scaled_floor(view, state))
+
+
+def planned(grown: Grown, focus: str | None = None) -> Plan:
+    """What would be done: by hand with a FOCUS, "" for none; automatically with None."""
+    return engine().plan(grown.view, BLANK, budgets_of(*grown), focus)
+
+
+def compressed(
+    grown: Grown, behaviour: str = "none", focus: str | None = None, calls: list[SummaryPrompt] | None = None
+) -> Compression:
+    """What comes of compressing with a summariser of BEHAVIOUR."""
+    heart = engine()
+    return finished(heart.compress(heart.plan(grown.view, BLANK, budgets_of(*grown), focus), summariser(behaviour, calls)))
+
+
+def told(grown: Grown, focus: str | None = None) -> tuple[Plan, Change | None]:
+    """The same plan with a summary that costs nothing to write: for whatever does not depend on its words."""
+    plan = planned(grown, focus)
+    if plan.kind == "prune":
+        return plan, Change(tuple(p.entry.position for p in plan.prunes), tuple(p.entry for p in plan.prunes))
+    if plan.kind is None:
+        return plan, None
+    work = SummaryWork(plan.sources, plan.previous, plan.summary_cap, for_anchor=plan.for_anchor)
+    rule = Ledger((("rules", (Fact("never touch the schema", plan.sources[0].id),)),))
+    version = plan.previous.version if plan.previous else 0
+    summary = summary_of(Written((("Goal", f"make it resumable, {version}"),), rule), work, f"told{grown.view.generation}")
+    closed = (*(e.position for e in plan.summarised), *(p.entry.position for p in plan.prunes))
+    return plan, Change(closed, (Entry(plan.summary_position, summary=summary), *(p.entry for p in plan.prunes)))
+
+
+def after(grown: Grown, change: Change | None) -> ContextView:
+    """The context once CHANGE is made; as it is where there is none."""
+    return grown.view if change is None else grown.view.apply(change)
+
+
+def rows_of(view: ContextView) -> dict[int, SentRow]:
+    """The rows of the next request that an entry stands behind, by its position."""
+    return {row.entry.position: row for row in sent_rows(view) if row.entry is not None}
+
+
+def history(dice: random.Random, turns: int, compressions: int, window: int, *, marked: bool = True) -> Grown:
+    """A conversation of TURNS turns, compressed so many times in WINDOW while it went on; with MARKED people pin and drop."""
+    system = dice.choice(("", "Answer briefly."))
+    view = view_of(conversation(dice, turns), system)
+    for _ in range(compressions):
+        grown = Grown(view, window)
+        change = compressed(grown, dice.choice([*BEHAVIOURS, "none"])).change if dice.random() < 0.05 else told(grown)[1]
+        view = after(grown, change)
+        if marked and dice.random() < 0.2:
+            view = _marked(dice, view)
+        view = said(view, conversation(dice, dice.randint(1, 4), view.entries[-1].message.sequence + 1))  # type: ignore[union-attr]
+    if marked and dice.random() < 0.2:
+        view = _marked(dice, view)
+    if dice.random() < 0.5:  # a window of which this context fills a fair part, whatever its length
+        window = max(WINDOWS[0], int(engine().meter.estimate(view) / dice.uniform(0.25, 0.7)))
+    return Grown(view, window)
+
+
+def _marked(dice: random.Random, view: ContextView) -> ContextView:
+    """VIEW after a person has pinned or dropped one of its groups, not the message to be answered."""
+    alive = [e for e in view.entries if e.message and e.treatment is not Treatment.DROPPED]
+    groups = groups_of([e.message for e in alive if e.message])
+    newest = max(i for i, group in enumerate(groups) if group.is_real_user)
+    chosen = dice.randrange(len(groups))
+    if chosen >= newest:
+        return view
+    ids = {m.id for m in groups[chosen].messages}
+    treatment = dice.choice((Treatment.PINNED, Treatment.DROPPED))
+    mine = [e for e in alive if e.message and e.message.id in ids]
+    return view.apply(Change(tuple(e.position for e in mine), tuple(replace(e, treatment=treatment) for e in mine)))
+
+
+def histories(*, marked: bool = True) -> st.SearchStrategy[Grown]:
+    """Contexts of every age: up to two hundred turns, none to five compressions with growth in between."""
+    return st.builds(
+        lambda seed, turns, times, window: history(random.Random(seed), turns, times, window, marked=marked),
+        SEEDS,
+        TURNS,
+        st.sampled_from((0, 0, 1, 1, 1, 2, 2, 3, 5)),
+        st.sampled_from(WINDOWS),
+    )
+
+
+GROWN = histories()
+
+
+def newest_request(view: ContextView) -> Entry:
+    """The entry of the newest message that a person said."""
+    return [e for e in view.entries if e.message and e.message.is_real_user][-1]
+
+
+def gains(grown: Grown, change: Change) -> bool:
+    """Whether CHANGE leaves at most nine tenths, measured alike on both sides."""
+    meter = engine().meter
+    return meter.estimate(grown.view.apply(change)) <= GAIN * meter.estimate(grown.view)
