@@ -27,13 +27,23 @@ def struck(state: EngineState, size: int, now: float) -> EngineState:
 
 def gained(state: EngineState) -> EngineState:
     """STATE after a pass with gain, by hand or not: everything counts anew."""
-    if not state.strikes and state.stopped_at is None:
+    if not state.strikes and state.stopped_at is None and not state.rest_until_size:
         return state
-    return replace(state, strikes=0, stopped_at=None)
+    return replace(state, strikes=0, stopped_at=None, rest_until_size=0)
+
+
+def edited(state: EngineState, before: int, after: int, budgets: Budgets) -> EngineState:
+    """STATE after an undo or redo: where it made the context larger, automatic runs rest until that has grown by a fifth of the
+    threshold (or reaches the in-loop trigger, see `rests`), or the undo would be taken back at once; where smaller, no more."""
+    if after == before:
+        return state
+    return replace(state, rest_until_size=after + round(REARM_GROWTH * budgets.threshold) if after > before else 0)
 
 
 def rearmed(state: EngineState, size: int, budgets: Budgets, now: float) -> EngineState:
-    """STATE with automatic runs allowed again, if the size has grown or the time has passed since they were stopped."""
+    """STATE with automatic runs allowed again, if the size has grown or the time has passed since they were stopped or rest."""
+    if state.rest_until_size and not _undo_rests(state, size, budgets):
+        state = replace(state, rest_until_size=0)
     if state.stopped_at is None:
         return state
     since, at_size = state.stopped_at
@@ -46,6 +56,10 @@ def rests(state: EngineState, size: int, budgets: Budgets) -> str:
     """Why automatic runs rest, "" where they do not."""
     if state.stopped_at is not None:
         return "Automatic compression is stopped for this conversation: two passes in a row gained nothing."
-    if size < min(state.rest_until_size, budgets.in_loop):
+    if _undo_rests(state, size, budgets):
         return "Automatic compression rests after an undo."
     return ""
+
+
+def _undo_rests(state: EngineState, size: int, budgets: Budgets) -> bool:
+    return size < min(state.rest_until_size, budgets.in_loop)

@@ -268,6 +268,11 @@ class Compressing:
         self._background.stop()
         return True
 
+    def context_went_back(self) -> None:
+        """The context was taken back to an earlier state: what was prepared for the later one is not needed."""
+        self.prepared = None
+        self.stop()
+
     async def prepare(self) -> None:
         """Write the summary that is due, beside the turns; applied the moment it is ready if none runs and the size is due."""
         at = self._at

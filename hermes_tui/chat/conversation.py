@@ -8,13 +8,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from hermes_tui.chat.cache import CacheAccount, account_of
 from hermes_tui.chat.calls import Calls
 from hermes_tui.chat.compressing import Compressing
+from hermes_tui.chat.editing import Editing
 from hermes_tui.chat.events import ContextChanged, MessageQueued, NoticeRaised
 from hermes_tui.chat.interrupt import Interrupt
 from hermes_tui.chat.offloop import OffLoop
@@ -27,6 +28,7 @@ from hermes_tui.chat.standing import Standing, Totals
 from hermes_tui.chat.system_prompt import system_prompt
 from hermes_tui.chat.turn import Turn
 from hermes_tui.context.budgets import Budgets
+from hermes_tui.context.editing import Mark
 from hermes_tui.context.engine import EngineState, Plan
 from hermes_tui.context.messages import Block, Message, Origin, Role, plain_text, text_block
 from hermes_tui.context.regions import Regions
@@ -61,6 +63,7 @@ class Conversation:
         self._sending = False
         self._closed = False
         self._compressing = Compressing(standing, passes, self._interrupt, self._lock, parts.clock, foreground=parts.foreground)
+        self._editing = Editing(standing, self._compressing, self._lock)
         replies = Replies(standing, requests, parts.provider, self._interrupt, parts.cost, parts.retry_delays)
         calls = Calls(standing, parts.tools, self._interrupt)
         self._turn = Turn(standing, replies, calls, self._compressing, self._interrupt, parts.iterations)
@@ -259,6 +262,40 @@ class Conversation:
         """Write the summary that `SummaryDue` asked for, beside the turns."""
         try:
             await self._compressing.prepare()
+        except StoreError as problem:
+            self.parts.publish(NoticeRaised(problem.sentence, severity="error"))
+        await self._surveyed()
+
+    # -- edits by hand -------------------------------------------------------------------------------------------
+
+    async def undo(self, edit: str | None = None) -> None:
+        """Undo the newest edit in effect, or the one of that id; a running turn ends first. `Edited` or why not is published.
+
+        What was said since stays. The undo of an undo is its redo.
+        """
+        await self._edited(self._editing.take_back("undo", edit))
+
+    async def redo(self, edit: str | None = None) -> None:
+        """Redo the newest undo, or the one of that id; a running turn ends first. `Edited` or why not is published."""
+        await self._edited(self._editing.take_back("redo", edit))
+
+    async def mark(self, message: str, mark: Mark) -> None:
+        """Pin, unpin, drop or restore the group of the message of that id. `Edited` or why not is published."""
+        await self._edited(self._editing.mark(message, mark))
+
+    async def fork(self, *, last_message: str | None = None, title: str | None = None) -> SessionRecord:
+        """Start a chain that goes on from here, or from where LAST_MESSAGE (an id) was the newest; this one stays as it is.
+
+        Raises:
+            StoreError: the database refused, or there is no such message.
+        """
+        at = self._at
+        async with self._lock:
+            return await at.off.stored(at.store.fork, at.chain, last_message=last_message, title=title)
+
+    async def _edited(self, work: Coroutine[Any, Any, None]) -> None:
+        try:
+            await work
         except StoreError as problem:
             self.parts.publish(NoticeRaised(problem.sentence, severity="error"))
         await self._surveyed()

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from hermes_tui.context.editing import EditKind
 from hermes_tui.context.engine import Compression, Kind, Plan, Refusal, Trigger, Usage
 from hermes_tui.context.messages import Block, Message
 
@@ -183,6 +184,30 @@ class CompressionStopped:
 
 
 @dataclass(frozen=True, slots=True)
+class Edited:
+    """An undo, redo, pin (an unpin too) or drop (a restore too) was applied; ``target`` is the edit it takes back.
+
+    ``counts`` are messages pinned, unpinned, dropped or restored; for an undo or redo, the edits it takes back by their kind.
+    """
+
+    kind: EditKind
+    edit: str
+    target: str | None
+    counts: Mapping[str, int]
+    tokens_before: int
+    tokens_after: int
+
+
+@dataclass(frozen=True, slots=True)
+class NothingEdited:
+    """An undo, redo, pin or drop that was asked for could not be made; nothing changed. ``sentence`` says why, for the user."""
+
+    kind: EditKind
+    refusal: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
 class TipAdopted:
     """Another process moved the chain on; this conversation follows it."""
 
@@ -202,6 +227,6 @@ Event = (
     MessageStored | MessageQueued | TurnStarted | RequestStarted | BlockOpened | BlockGrew | BlockClosed | ToolStarted
     | ToolEnded | RetryScheduled | UsageReported | TurnEnded | ContextChanged | SummaryDue | CompressionStarted
     | SummaryAwaited | SummaryGrew | SummaryPrepared | Compressed | NothingCompressed | CompressionStopped
-    | TipAdopted | NoticeRaised
+    | Edited | NothingEdited | TipAdopted | NoticeRaised
 )  # fmt: skip
 Publish = Callable[[Event], None]

@@ -177,7 +177,7 @@ class Standing:
         await self.off.stored(self.store.save_state, self.chain, state)
 
     def compressed(self, session: SessionRecord, change: Change, state: EngineState) -> None:
-        """A change was applied in the store: the view one generation on, in what is the tip now."""
+        """A change, by an engine or by hand, was applied in the store: the view one generation on, in what is the tip now."""
         self.session, self.state = session, state
         self.view = replace(self.view.apply(change), session=session.id)
 

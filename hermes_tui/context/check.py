@@ -1,4 +1,4 @@
-"""The checker: what an engine returns is held against the invariants before it is applied."""
+"""The checker: what an engine returns, or a person asks for, is held against the invariants before it is applied."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from hermes_tui.context.rendering import sent_rows
 from hermes_tui.context.view import Change, ContextView, Treatment
 
 
-def violations(view: ContextView, change: Change) -> tuple[str, ...]:
+def violations(view: ContextView, change: Change, *, by_hand: bool = False) -> tuple[str, ...]:
     """What would be wrong with VIEW after CHANGE, one sentence each; empty when nothing is.
 
     Args:
         view: a valid view without open calls.
-        change: the edit that an engine wants applied.
+        change: the edit that is to be applied.
+        by_hand: it is an undo, a redo, a pin or a drop: a person may take back summaries, pins and drops, an engine may not.
     """
     if not change.closed and not change.opened:
         return ("The change is empty.",)
@@ -26,7 +27,8 @@ def violations(view: ContextView, change: Change) -> tuple[str, ...]:
     if twice := sorted(p for p in (e.position for e in change.opened) if p in taken):
         return (f"It opens entries where others stand: positions {twice[:3]}.",)
     after = view.apply(change)
-    return tuple(problem for check in _CHECKS if (problem := check(view, after)))
+    checks = _ALWAYS if by_hand else (*_ALWAYS, *_ENGINES)
+    return tuple(problem for check in checks if (problem := check(view, after)))
 
 
 def _pairs(before: ContextView, after: ContextView) -> str:
@@ -68,10 +70,12 @@ def _last_request(before: ContextView, after: ContextView) -> str:
 
 
 def _one_summary(before: ContextView, after: ContextView) -> str:
-    """At most one summary, and it updates the one before (6)."""
-    summaries = [e.summary for e in after.entries if e.summary]
-    if len(summaries) > 1:
-        return "There is more than one summary."
+    """At most one summary (6)."""
+    return "There is more than one summary." if sum(e.summary is not None for e in after.entries) > 1 else ""
+
+
+def _summary_kept(before: ContextView, after: ContextView) -> str:
+    """A new summary updates the one before (6)."""
     old, new = before.summary, after.summary
     if old is not None and (new is None or not old.covered <= new.covered):
         return "The earlier summary's messages are no longer told."
@@ -107,4 +111,21 @@ def _arguments(before: ContextView, after: ContextView) -> str:
     return ""
 
 
-_CHECKS = (_pairs, _shape, _last_request, _one_summary, _coverage, _arguments)
+def _verbatim(before: ContextView, after: ContextView) -> str:
+    """What is pinned is sent word for word."""
+    altered = [e for e in after.entries if e.treatment is Treatment.PINNED and (e.message is None or e.sent is not None)]
+    return "A pinned message is not word for word." if altered else ""
+
+
+def _marks_kept(before: ContextView, after: ContextView) -> str:
+    """What a person pinned or dropped stays so."""
+    for treatment, words in ((Treatment.PINNED, "pinned"), (Treatment.DROPPED, "dropped")):
+        was = {e.message.id for e in before.entries if e.message and e.treatment is treatment}
+        if not was <= {e.message.id for e in after.entries if e.message and e.treatment is treatment}:
+            return f"A {words} message is no longer {words}."
+    return ""
+
+
+_ALWAYS = (_pairs, _shape, _last_request, _one_summary, _coverage, _arguments, _verbatim)
+_ENGINES = (_summary_kept, _marks_kept)
+"""What an engine owes besides: only a person takes back what was summarised, pinned or dropped."""

@@ -1,14 +1,17 @@
-"""Contexts: the entries of a chain at any generation, and the one way to change them, `apply`."""
+"""Contexts: the entries of a chain at any generation; `apply` a compression and `edit` by hand are the ways to change them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from sqlalchemy import Connection, and_, func, insert, or_, select, update
+from sqlalchemy.sql.elements import ColumnElement
 
+from hermes_tui.context.editing import Edit
 from hermes_tui.context.engine import Compression, EngineState, Plan
 from hermes_tui.context.messages import scrub_json
+from hermes_tui.context.undoing import Row
 from hermes_tui.context.view import Change, ContextView, Entry, Treatment
 from hermes_tui.store import codec, edits, lineage, states, summaries, texts, transcript
 from hermes_tui.store.errors import MessageNotFound, PlanUnsound
@@ -16,6 +19,7 @@ from hermes_tui.store.records import Applied, Moved
 from hermes_tui.store.tables import edits as edit_rows
 from hermes_tui.store.tables import entries, messages, sessions
 
+T = TypeVar("T")
 CHUNK: Final = 500
 """Values in one statement; SQLite takes 32,766 parameters, 999 before version 3.32."""
 
@@ -65,33 +69,46 @@ def _entries(connection: Connection, chain: str, generation: int, last_message: 
     )
     if last_message is not None:
         # What was said later is left out; the summary stands wherever it stood when its generation began.
-        said = entries.c.position <= _position(connection, chain, last_message)
+        said = entries.c.position <= position_of(connection, chain, last_message)
         alive = and_(alive, or_(said, entries.c.summary.is_not(None)))
-    own = (entries.c.position, entries.c.treatment, entries.c.sent, entries.c.born, entries.c.summary)
+    return tuple(row.entry for row in _rows(connection, chain, alive))
+
+
+def history(connection: Connection, chain: str) -> tuple[Row, ...]:
+    """Every row that the entries of CHAIN ever had, alive and dead, by position and birth: what an undo is worked out from.
+
+    Raises:
+        SessionNotFound: there is no such chain.
+    """
+    lineage.tip_of(connection, chain)
+    return _rows(connection, chain, entries.c.chain == chain)
+
+
+def _rows(connection: Connection, chain: str, wanted: ColumnElement[bool]) -> tuple[Row, ...]:
+    own = (entries.c.position, entries.c.treatment, entries.c.sent, entries.c.born, entries.c.summary, entries.c.died)
     query = (
         select(*transcript.COLUMNS, *own)
         .select_from(entries.outerjoin(messages, messages.c.id == entries.c.message))
-        .where(alive)
-        .order_by(entries.c.position)
+        .where(wanted)
+        .order_by(entries.c.position, entries.c.born)
     )
     rows = connection.execute(query).all()
     told = summaries.read(connection, [row[10] for row in rows if row[10] is not None])
     written = _written(connection, chain)
     found = []
     for row in rows:
-        position, treatment, sent, born, summary = row[6:11]
+        position, treatment, sent, born, summary, died = row[6:12]
         message = transcript.message_of(row) if summary is None else None
-        found.append(
-            Entry(
-                position=position,
-                message=message,
-                summary=None if summary is None else told[summary],
-                treatment=Treatment(treatment),
-                sent=None if sent is None else tuple(codec.loads(sent)),
-                born=born,
-                written=min(born, written.get(message.id, born)) if message else 0,
-            )
+        entry = Entry(
+            position=position,
+            message=message,
+            summary=None if summary is None else told[summary],
+            treatment=Treatment(treatment),
+            sent=None if sent is None else tuple(codec.loads(sent)),
+            born=born,
+            written=min(born, written.get(message.id, born)) if message else 0,
         )
+        found.append(Row(entry, died))
     return tuple(found)
 
 
@@ -105,7 +122,12 @@ def _written(connection: Connection, chain: str) -> dict[str, int]:
     return {row[0]: row[1] for row in connection.execute(first)}
 
 
-def _position(connection: Connection, chain: str, message: str) -> int:
+def position_of(connection: Connection, chain: str, message: str) -> int:
+    """Where MESSAGE stands in CHAIN.
+
+    Raises:
+        MessageNotFound: no entry of the chain ever named it.
+    """
     found = connection.execute(
         select(entries.c.position).where(entries.c.chain == chain, entries.c.message == message).limit(1)
     ).scalar()
@@ -176,6 +198,50 @@ def apply(
     return Applied(lineage.tip_of(connection, plan.chain), ended, edit)
 
 
+def edit(connection: Connection, made: Edit, *, state: EngineState | None) -> Applied | Moved:
+    """Carry an undo, redo, pin or drop into the database: rows closed and opened, the edit, the engine state. No session ends.
+
+    Raises:
+        PlanUnsound: an entry that it closes is not alive, one that it opens stands on one that is, or its target is not there.
+        SessionNotFound: there is no such chain.
+    """
+    if not made.change.closed and not made.change.opened:
+        raise PlanUnsound("Nothing was changed: this edit does nothing.")
+    tip = lineage.tip_of(connection, made.chain)
+    if tip.last_generation != made.generation or tip.id != made.session:
+        return Moved(tip)
+    generation = made.generation + 1
+    target = None if made.target is None else edits.at(connection, made.chain, made.target)
+    if made.target is not None and target is None:
+        raise PlanUnsound("Nothing was changed: what was to be undone is no edit of this conversation.")
+    newest = transcript.newest(connection, made.chain)
+    lineage.edited(connection, tip.id, generation)
+    _close(connection, made.chain, made.change, generation)
+    _open(connection, made.chain, made.change, generation)
+    record = edits.add(
+        connection,
+        chain=made.chain,
+        session=tip.id,
+        generation=generation,
+        kind=made.kind,
+        trigger="manual",
+        first_position=made.change.first_position,
+        after_sequence=newest.sequence if newest else None,
+        tokens_before=made.tokens_before,
+        tokens_after=made.tokens_after,
+        counts=made.counts,
+        duration_ms=0.0,
+        cost=None,
+        outcome=edits.APPLIED,
+        reason="",
+        target=target,
+        undone=made.undone,
+    )
+    if state is not None:
+        states.save(connection, made.chain, state)
+    return Applied(lineage.tip_of(connection, made.chain), None, record)
+
+
 def counts_of(plan: Plan) -> dict[str, int]:
     """How many messages PLAN prunes, summarises, and leaves in each region."""
     return {
@@ -198,20 +264,20 @@ def _keep_summaries(connection: Connection, compression: Compression, change: Ch
 
 def _close(connection: Connection, chain: str, change: Change, generation: int) -> None:
     closed = sorted(set(change.closed))
-    for positions in _chunks(closed):
+    for positions in chunks(closed):
         done = connection.execute(
             update(entries)
             .where(entries.c.chain == chain, entries.c.position.in_(positions), entries.c.died.is_(None))
             .values(died=generation)
         )
         if done.rowcount != len(positions):
-            raise PlanUnsound("Nothing was changed: the compression closes entries that are not in the context.")
+            raise PlanUnsound("Nothing was changed: the edit closes entries that are not in the context.")
 
 
 def _open(connection: Connection, chain: str, change: Change, generation: int) -> None:
     taken = _alive(connection, chain, [e.position for e in change.opened])
     if taken:
-        raise PlanUnsound("Nothing was changed: the compression puts two entries in one place.")
+        raise PlanUnsound("Nothing was changed: the edit puts two entries in one place.")
     rows = [
         {
             "chain": chain,
@@ -230,11 +296,12 @@ def _open(connection: Connection, chain: str, change: Change, generation: int) -
 
 def _alive(connection: Connection, chain: str, positions: Sequence[int]) -> int:
     alive = 0
-    for some in _chunks(positions):
+    for some in chunks(positions):
         query = select(func.count()).where(entries.c.chain == chain, entries.c.position.in_(some), entries.c.died.is_(None))
         alive += int(connection.execute(query).scalar_one())
     return alive
 
 
-def _chunks(positions: Sequence[int]) -> list[Sequence[int]]:
-    return [positions[at : at + CHUNK] for at in range(0, len(positions), CHUNK)]
+def chunks(values: Sequence[T]) -> list[Sequence[T]]:
+    """VALUES in stretches that one statement takes."""
+    return [values[at : at + CHUNK] for at in range(0, len(values), CHUNK)]

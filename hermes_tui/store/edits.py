@@ -1,4 +1,4 @@
-"""Edits: the record of every compression, and of every attempt that changed nothing."""
+"""Edits: the record of every compression, undo, redo, pin and drop, and of every attempt that changed nothing."""
 
 from __future__ import annotations
 
@@ -39,6 +39,8 @@ def add(
     rung: str = "",
     failures: tuple[str, ...] = (),
     focus: str | None = None,
+    target: str | None = None,
+    undone: tuple[int, ...] = (),
 ) -> EditRecord:
     """Write an edit, and answer with it as it is stored."""
     identifier = new_id()
@@ -49,6 +51,7 @@ def add(
             session=session,
             generation=generation,
             kind=kind,
+            target=target,
             trigger=trigger,
             first_position=first_position,
             after_sequence=after_sequence,
@@ -62,7 +65,7 @@ def add(
             fidelity=codec.dumps(fidelity.classes) if fidelity else None,
             lost=codec.dumps(fidelity.lost if fidelity else ()),
             summary=summary,
-            details=codec.dumps({"rung": rung, "failures": failures, "focus": focus}),
+            details=codec.dumps({"rung": rung, "failures": failures, "focus": focus} | ({"undone": undone} if undone else {})),
             created=time_of(identifier),
         )
     )
@@ -73,6 +76,31 @@ def of_chain(connection: Connection, chain: str) -> tuple[EditRecord, ...]:
     """All edits of CHAIN in the order they were made, refused attempts among them."""
     rows = connection.execute(select(edits).where(edits.c.chain == chain).order_by(edits.c.number))
     return tuple(_record(row) for row in rows)
+
+
+def at(connection: Connection, chain: str, generation: int) -> str | None:
+    """The id of the edit that made GENERATION of CHAIN."""
+    query = select(edits.c.id).where(edits.c.chain == chain, edits.c.generation == generation)
+    return connection.execute(query).scalar()
+
+
+def carry(connection: Connection, chain: str, into: str, until: int) -> None:
+    """Write the edits of CHAIN up to generation UNTIL down once more, as those of INTO, a fork of it.
+
+    A fork can be undone to before its beginning, and shows the dividers of what it came from, also when CHAIN is deleted. The
+    copies belong to the fork's own first session; attempts that changed nothing stay behind.
+    """
+    rows = connection.execute(
+        select(edits).where(edits.c.chain == chain, edits.c.generation <= until).order_by(edits.c.generation)
+    ).all()
+    own = {row.id: new_id() for row in rows}
+    copies = []
+    for row in rows:
+        copy = dict(row._mapping)
+        del copy["number"]
+        copies.append(copy | {"id": own[row.id], "chain": into, "session": into, "target": own.get(row.target)})
+    if copies:
+        connection.execute(insert(edits), copies)
 
 
 def _record(row: Any) -> EditRecord:
@@ -102,4 +130,5 @@ def _record(row: Any) -> EditRecord:
         rung=details.get("rung", ""),
         failures=tuple(details.get("failures", ())),
         focus=details.get("focus"),
+        undone=tuple(details.get("undone", ())),
     )

@@ -169,17 +169,26 @@ def session(connection: Connection, identifier: str) -> SessionRecord:
     return _record(row)
 
 
+def chain_of(connection: Connection, identifier: str) -> str:
+    """The chain of the session of that whole id; an id of none is answered as it is."""
+    found = connection.execute(select(sessions.c.chain).where(sessions.c.id == identifier)).scalar()
+    return identifier if found is None else str(found)
+
+
 def session_at(connection: Connection, chain: str, generation: int) -> SessionRecord:
-    """The session whose span holds GENERATION.
+    """The session whose span holds GENERATION; for one before a fork, the fork's first.
 
     Raises:
         SessionNotFound: there is no such chain, or it never had that generation.
     """
     spans = and_(sessions.c.first_generation <= generation, sessions.c.last_generation >= generation)
     row = connection.execute(_records().where(sessions.c.chain == chain, spans)).first()
-    if row is None:
-        raise SessionNotFound(f"Conversation {chain[-SHOWN:]} has no generation {generation}.")
-    return _record(row)
+    if row is not None:
+        return _record(row)
+    first = next(iter(sessions_of(connection, chain)), None)
+    if first is not None and first.relation == "fork" and 0 <= generation < first.first_generation:
+        return first  # what was before the fork is told in the fork's own first session, since its parent may be deleted
+    raise SessionNotFound(f"Conversation {chain[-SHOWN:]} has no generation {generation}.")
 
 
 def chains(connection: Connection) -> tuple[ChainRecord, ...]:

@@ -81,12 +81,14 @@ class EditRecord:
 
     Attributes:
         generation: the one it made; None where nothing changed.
-        kind: prune or summarise (None for an attempt that was refused before that was known).
+        kind: prune, summarise, undo, redo, pin (an unpin too) or drop (a restore too); None for an attempt that was refused
+            before that was known.
         target: the edit that an undo or redo is about.
+        undone: for an undo or redo, the generations whose edits it took back, the target's among them.
         trigger: preflight, in_turn, response, overflow, manual.
         first_position: the first position it changed.
         after_sequence: sequence of the newest message when it was made: its divider stands below that message.
-        counts: messages pruned, summarised, in the head, in the tail and pinned.
+        counts: messages pruned, summarised, in the head, in the tail and pinned; of an edit by hand, see `Edit`.
         outcome: "applied", or the kind of the refusal.
         summary: id of the summary that it put in.
         rung: which rung of the ladder wrote the summary; ``failures`` what failed before it.
@@ -115,6 +117,7 @@ class EditRecord:
     rung: str = ""
     failures: tuple[str, ...] = ()
     focus: str | None = None
+    undone: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +171,7 @@ class DraftRecord:
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """A compression is in the database: the tip now, the session it ended (None for a prune), and the record of the edit."""
+    """An edit is in the database: the tip now, the session it ended (only a summary ends one), and the record of the edit."""
 
     session: SessionRecord
     parent: SessionRecord | None

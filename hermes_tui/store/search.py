@@ -70,13 +70,27 @@ def has_runs(connection: Connection) -> bool:
 
 def add(connection: Connection, number: int, message: Message) -> None:
     """Index MESSAGE under its NUMBER."""
-    found = searchable(message.content)
+    found, unspaced = _indexed(message.content)
     if not found:
         return
     connection.execute(_WORDS, {"rowid": number, "text": found})
-    unspaced = "\n".join(line for line in found.splitlines() if UNSPACED.search(line))
     if unspaced and has_runs(connection):
         connection.execute(_RUNS, {"rowid": number, "text": unspaced})
+
+
+def forget(connection: Connection, number: int, content: Sequence[Block]) -> None:
+    """Take the message of that NUMBER out of the indexes. They hold no texts, so they have to be told the CONTENT it had."""
+    found, unspaced = _indexed(content)
+    for index, held in (("words", found), ("runs", unspaced if unspaced and has_runs(connection) else "")):
+        if held:
+            command = text(f"INSERT INTO {index}({index}, rowid, text) VALUES ('delete', :number, :held)")
+            connection.execute(command, {"number": number, "held": held})
+
+
+def _indexed(content: Sequence[Block]) -> tuple[str, str]:
+    """What of CONTENT is indexed as words, and as runs."""
+    found = searchable(content)
+    return found, "\n".join(line for line in found.splitlines() if UNSPACED.search(line))
 
 
 def search(connection: Connection, query: str, *, chain: str | None, limit: int) -> tuple[Hit, ...]:

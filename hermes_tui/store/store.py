@@ -10,10 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from hermes_tui.context.editing import Edit
 from hermes_tui.context.engine import Compression, EngineState, Refusal, Usage
 from hermes_tui.context.messages import Block, Message, Origin, Role
+from hermes_tui.context.undoing import Row
 from hermes_tui.context.view import ContextView
-from hermes_tui.store import contexts, drafts, edits, lineage, requests, search, states, transcript
+from hermes_tui.store import contexts, deletion, drafts, edits, forks, lineage, requests, search, states, transcript
 from hermes_tui.store.database import PATIENCE, Database
 from hermes_tui.store.records import (
     Applied,
@@ -117,6 +119,29 @@ class Store:
         """
         with self._database.read() as connection:
             return lineage.tip_of(connection, lineage.resolve(connection, session_or_chain).chain)
+
+    def fork(
+        self, chain: str, *, generation: int | None = None, last_message: str | None = None, title: str | None = None
+    ) -> SessionRecord:
+        """Start a chain that goes on from CHAIN as it is, or as it was at GENERATION when LAST_MESSAGE was the newest.
+
+        Only references are written: the entries up to that point, dead ones too, and the edits, so that an undo reaches back
+        before the fork. Without a TITLE it has that of CHAIN.
+
+        Raises:
+            SessionNotFound: there is no such chain, or it never had that generation.
+            MessageNotFound: the chain has no such message, or it was not the newest in that generation.
+        """
+        with self._database.write(durable=True) as connection:
+            return forks.fork(connection, chain, generation=generation, last_message=last_message, title=title)
+
+    def delete_chain(self, session_or_chain: str) -> bool:
+        """Delete the whole chain that a session (its whole id) or chain belongs to; False where it is gone already.
+
+        Every message and summary that an entry of another chain names stays.
+        """
+        with self._database.write(durable=True) as connection:
+            return deletion.delete_chain(connection, lineage.chain_of(connection, session_or_chain))
 
     def set_title(self, chain: str, title: str) -> None:
         """Name the conversation. Nothing else ever changes a title."""
@@ -270,6 +295,26 @@ class Store:
                 state=state,
                 summary_tokens=summary_tokens,
             )
+
+    def edit(self, edit: Edit, *, state: EngineState | None = None) -> Applied | Moved:
+        """Carry an undo, redo, pin or drop out in one transaction; `Moved`, nothing written, if the chain has moved on since.
+
+        Messages said since it was worked out stay as they are. STATE is the engine's, stored with it.
+
+        Raises:
+            PlanUnsound: it names entries that are not in the context, or an edit that is not there.
+        """
+        with self._database.write(durable=True) as connection:
+            return contexts.edit(connection, edit, state=state)
+
+    def history(self, chain: str) -> tuple[Row, ...]:
+        """Every row that CHAIN's entries ever had, alive and dead: what an undo is worked out from.
+
+        Raises:
+            SessionNotFound: there is no such chain.
+        """
+        with self._database.read() as connection:
+            return contexts.history(connection, chain)
 
     def record_noop(
         self,
