@@ -28,7 +28,7 @@ from hermes_tui.chat.prepared import Prepared, fitted
 from hermes_tui.chat.standing import Standing
 from hermes_tui.context.engine import Refusal, Trigger, Usage
 from hermes_tui.context.view import ContextView
-from hermes_tui.llm.provider import Overflowed, ProviderError
+from hermes_tui.llm.provider import CompactionRefused, Overflowed, ProviderError
 
 PASSES: Final = 3
 """Passes at one trigger, at most."""
@@ -114,6 +114,11 @@ class Compressing:
                 break
             gained = True
         return gained
+
+    async def after_refusal(self, problem: CompactionRefused) -> bool:
+        """The server refuses the block of its own compaction: send what was written beside it. Whether there was one."""
+        self.prepared = None
+        return await self._passes.retell(problem)
 
     async def _learn(self, problem: Overflowed) -> None:
         """Take over a window that is smaller than the one in force, and the size that the server counted."""

@@ -46,6 +46,12 @@ CLOSING: Final = 0.7
 """Seconds that closing waits for what it stopped: leaving the app takes a second at most."""
 
 
+ANOTHER_MODEL: Final = (
+    "The summary of this conversation was compacted by the provider for {maker} alone. {model} is sent the one that was "
+    "written beside it, from the ledger and the messages."
+)
+
+
 class Conversation:
     """One chain, talked to. Made by `open` or `start_new`.
 
@@ -166,7 +172,7 @@ class Conversation:
             requests,
             await off.thought(parts.summary),
             parts.memory,
-            parts.summary_cost,
+            parts.cost,
             parts.clock,
             parts.retry_delays,
         )
@@ -356,6 +362,9 @@ class Conversation:
         if infos is not None:
             self.parts = replace(self.parts, infos=tuple(infos))
         await at.switch(await at.off.thought(self.parts.facts, model))
+        summary = at.view.summary
+        if summary is not None and summary.block is not None and summary.block.model != model:
+            self.parts.publish(NoticeRaised(ANOTHER_MODEL.format(maker=summary.block.model, model=model)))
         await self._surveyed()
 
     # -- where it stands -----------------------------------------------------------------------------------------
@@ -417,8 +426,9 @@ class Conversation:
 
     @property
     def engine_status(self) -> str:
-        """The engine's own line for the inspector, and that the summarising model rests while it does."""
-        return "; ".join(part for part in (self._at.engine.status(self._at.state), self._passes.rests) if part)
+        """The engine's own line for the inspector, and why summaries are not written as the settings say."""
+        said = (self._at.engine.status(self._at.state), self._passes.rests, self._passes.not_compacting)
+        return "; ".join(part for part in said if part)
 
     @property
     def busy(self) -> bool:

@@ -15,6 +15,11 @@ EMBEDDED_RESERVED: Final = 2_048
 """Tokens of a reply of the embedded model: a quarter of its 8 K window."""
 
 
+def compacts_by_itself(settings: Settings, facts: ModelFacts) -> bool:
+    """Whether the provider is to compact by itself: the user wants it, and the model has it."""
+    return settings.summary.engine == "api" and facts.info.compaction
+
+
 def budgets_in_force(
     settings: Settings, facts: ModelFacts, state: EngineState, floor: int, *, embedded: bool = False
 ) -> Budgets:
@@ -54,5 +59,6 @@ def budgets_in_force(
         summary_most=None if summary.value is None else Sourced(int(summary.value), summary.source),
         protect_last_n=settings.context.protect_last_n,
         summary_target_ratio=settings.context.summary_target_ratio,
-        protect_first_n=settings.context.protect_first_n,
+        # A provider's block has to come first of all messages, so the head goes into it.
+        protect_first_n=1 if compacts_by_itself(settings, facts) else settings.context.protect_first_n,
     )

@@ -95,7 +95,7 @@ class Parts:
         model = self.summary_model or (self.model if embedded else self.settings.summary.model)
         if provider is self.provider and self.infos and model not in {info.id for info in self.infos}:
             model = (nearest_kin(model, self.infos) if provider.name == "anthropic" else None) or self.model
-        return SummaryModel(provider, _facts(provider, model, self, main=False), embedded)
+        return SummaryModel(provider, _facts(provider, model, self, main=False), self.summary_cost, embedded)
 
     def cost(self, usage: Usage, model: str) -> float | None:
         """Dollars for USAGE on MODEL, None where nobody knows the price; slow the first time."""

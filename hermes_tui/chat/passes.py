@@ -10,6 +10,7 @@ from typing import Final, Literal
 
 from hermes_tui.chat import breaker
 from hermes_tui.chat.events import Compressed, NothingCompressed, NoticeRaised
+from hermes_tui.chat.limits import compacts_by_itself
 from hermes_tui.chat.prepared import GAIN, Prepared
 from hermes_tui.chat.replies import DELAYS, CostOf
 from hermes_tui.chat.requests import Requests
@@ -17,7 +18,10 @@ from hermes_tui.chat.standing import Standing
 from hermes_tui.chat.summariser import REST_SECONDS, SummaryCalls, SummaryModel, on_this_loop
 from hermes_tui.context.check import violations
 from hermes_tui.context.engine import Compression, Plan, Refusal, Summariser, Trigger
-from hermes_tui.context.view import ContextView
+from hermes_tui.context.regions import Regions
+from hermes_tui.context.tokens import Meter
+from hermes_tui.context.view import Change, ContextView
+from hermes_tui.llm.provider import CompactionRefused
 from hermes_tui.memory.provider import MemoryProvider, notes_of
 
 Clock = Callable[[], float]
@@ -133,6 +137,14 @@ class Passes:
             )
 
     @property
+    def not_compacting(self) -> str:
+        """Why the provider does not compact by itself although the user wants it, "" where it does or need not."""
+        at = self._at
+        if at.settings.summary.engine != "api" or compacts_by_itself(at.settings, at.facts):
+            return ""
+        return f"{at.facts.info.id} offers no compaction of its own: {self.model.model if self.model else 'code'} summarises"
+
+    @property
     def rests(self) -> str:
         """Until when no model is asked for a summary, "" where nothing keeps it from being asked."""
         until = self._at.state.model_rests_until
@@ -149,6 +161,32 @@ class Passes:
             self._at.publish(NoticeRaised(failure, severity="warning"))
         self._noted = (plan, notes)
         return notes
+
+    async def retell(self, problem: CompactionRefused) -> bool:
+        """The provider refuses the block of its own compaction: the summary that code wrote beside it takes its place.
+
+        Returns whether there was such a block.
+        """
+        from hermes_tui.store.ids import new_id
+
+        at, view = self._at, self._at.view
+        entry = next((e for e in view.entries if e.summary is not None and e.summary.block is not None), None)
+        if entry is None or entry.summary is None:
+            return False
+        old = entry.summary
+        new = replace(old, id=new_id(), version=old.version + 1, previous=old.id, added=(), block=None, model=None)
+        change = Change((entry.position,), (replace(entry, summary=new),))
+        last, before = view.last_message, at.size.tokens
+        after = await at.off.thought(at.after, change)
+        plan = Plan(
+            view.chain, view.generation, last.id if last else "", "summarise", at.regions or Regions(),
+            summarised=(entry,), previous=old, summary_position=entry.position, tokens_before=before,
+            tokens_after=after.tokens, scale=at.meter.scale(view, at.state), view=view,
+        )  # fmt: skip
+        made = Compression(
+            plan, change, new, "deterministic", (problem.sentence,), tokens_before=before, tokens_after=after.tokens
+        )
+        return await self._apply(Prepared(made, 0.0, 0.0), "overflow", split=False) == "gained"
 
     # -- applying ------------------------------------------------------------------------------------------------
 
@@ -175,7 +213,7 @@ class Passes:
     def _size(self, view: ContextView) -> int:
         return self._at.meter.size(view, self._at.state).tokens
 
-    async def _apply(self, prepared: Prepared, trigger: Trigger) -> Done:
+    async def _apply(self, prepared: Prepared, trigger: Trigger, *, split: bool = True) -> Done:
         from hermes_tui.store.records import Moved
 
         at, made = self._at, prepared.compression
@@ -188,9 +226,10 @@ class Passes:
             trigger=trigger,
             duration_ms=prepared.duration_ms,
             cost=prepared.cost,
-            split=plan.kind == "summarise",
+            split=split and plan.kind == "summarise",
             parameters=None,
             state=state,
+            summary_tokens=_summary_tokens(made, at.view.model, at.meter),
         )
         if isinstance(applied, Moved):
             await at.reload()
@@ -249,6 +288,13 @@ class Passes:
             )
             at.publish(NothingCompressed(refusal, trigger))
         return "refused"
+
+
+def _summary_tokens(made: Compression, model: str, meter: Meter) -> int | None:
+    """Scaled tokens of the new summary as MODEL is sent it."""
+    if made.summary is None:
+        return None
+    return round(made.plan.scale * meter.content(made.summary.sent_to(model)))
 
 
 STOPPED = (

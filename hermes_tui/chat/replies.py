@@ -22,6 +22,7 @@ from hermes_tui.llm.provider import (
     BlockEnded,
     BlockStarted,
     Busy,
+    CompactionRefused,
     ModelRequest,
     Overflowed,
     Provider,
@@ -124,7 +125,7 @@ class Replies:
         raise AssertionError("the last attempt has no pause")
 
     def _overflows(self, problem: ProviderError) -> bool:
-        if isinstance(problem, Overflowed):
+        if isinstance(problem, Overflowed | CompactionRefused):
             return True
         budgets = self._at.budgets
         full = budgets is not None and self._at.size.tokens > NEARLY_FULL * budgets.window.value

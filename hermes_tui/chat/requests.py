@@ -10,9 +10,9 @@ from hermes_tui.chat.standing import Standing
 from hermes_tui.chat.thinking import thinking_for
 from hermes_tui.context.budgets import Budgets
 from hermes_tui.context.engine import Usage
-from hermes_tui.context.rendering import RENDERER, open_loop_edited, render
+from hermes_tui.context.rendering import RENDERER, carries_block, open_loop_edited, render
 from hermes_tui.context.view import ContextView
-from hermes_tui.llm.provider import ModelInfo, ModelRequest
+from hermes_tui.llm.provider import COMPACTION_BETA, ModelInfo, ModelRequest
 
 if TYPE_CHECKING:
     from hermes_tui.config import Settings
@@ -112,7 +112,7 @@ def parameters_for(
         thinking=thinking.parameter,
         extras={**provider.request_extras, **thinking.extras},
         cache=info.prompt_caching,
-        betas=thinking.betas,
+        betas=(*thinking.betas, *((COMPACTION_BETA,) if carries_block(view) else ())),
         breaks_control_tokens=provider.breaks_control_tokens,
         calls=provider.tools,
     )

@@ -8,23 +8,28 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from hermes_tui.chat.events import RetryScheduled, SummaryGrew, UsageReported
 from hermes_tui.chat.facts import ModelFacts
+from hermes_tui.chat.limits import compacts_by_itself
 from hermes_tui.chat.replies import CostOf, streamed
-from hermes_tui.chat.requests import Requests, posted
+from hermes_tui.chat.requests import Parameters, Requests, parameters_for, posted
 from hermes_tui.chat.standing import Standing
 from hermes_tui.chat.thinking import SUMMARY_EXTRA, least_thinking
-from hermes_tui.context.engine import Summariser, SummariserFailed, SummaryPrompt
+from hermes_tui.context.compaction import without_secrets
+from hermes_tui.context.engine import CompactionPrompt, Summariser, SummariserFailed, SummaryPrompt
 from hermes_tui.context.messages import plain_text
+from hermes_tui.context.summaries import ProviderBlock
 from hermes_tui.context.view import ContextView
-from hermes_tui.llm.provider import ModelRequest, ProviderError, ReplyEnded, StreamEvent, TextGrew
+from hermes_tui.llm.provider import COMPACTION_BETA, ModelRequest, ProviderError, ReplyEnded, StreamEvent, TextGrew
 
 if TYPE_CHECKING:
     from hermes_tui.llm.choose import ChatProvider
+
+T = TypeVar("T")
 
 TIMEOUT: Final = 180.0
 """Seconds for one call: peers report summaries of 10-78 s (compression.md, E)."""
@@ -47,11 +52,13 @@ class SummaryModel:
     Attributes:
         provider: where it is.
         facts: what is known of it.
+        cost_of: the price of a call to it.
         embedded: it runs in this machine's child process, beside the conversation's own model.
     """
 
     provider: ChatProvider
     facts: ModelFacts
+    cost_of: CostOf
     embedded: bool = False
 
     @property
@@ -96,6 +103,7 @@ class SummaryCalls:
             calls=1 if self._model.embedded else 8,
             notes=notes,
             prompt=self._at.settings.summary.prompt,
+            compact=self.compact if compacts_by_itself(self._at.settings, self._at.facts) else None,
         )
 
     async def ask(self, prompt: SummaryPrompt) -> str:
@@ -109,13 +117,30 @@ class SummaryCalls:
         if task is not None:
             self._running.add(task)
             task.add_done_callback(self._running.discard)
+        return await self._attempts(self._model.model, lambda: self._once(prompt))
+
+    async def compact(self, prompt: CompactionPrompt) -> ProviderBlock:
+        """What the provider's own compaction makes of what PROMPT shows.
+
+        Raises:
+            SummariserFailed: it could not be reached or took too long (transport), or it made nothing.
+        """
+        self._calls += 1
+        task = asyncio.current_task()
+        if task is not None:
+            self._running.add(task)
+            task.add_done_callback(self._running.discard)
+        return await self._attempts(prompt.view.model, lambda: self._compacted(prompt))
+
+    async def _attempts(self, model: str, once: Callable[[], Awaitable[T]]) -> T:
+        """What ONCE brings, asked of MODEL again where it failed on its way."""
         for attempt in range(len(self._delays) + 1):
             try:
                 async with asyncio.timeout(TIMEOUT):
-                    return await self._once(prompt)
+                    return await once()
             except TimeoutError:
                 self.unreachable = True
-                raise SummariserFailed(f"{self._model.model} did not finish the summary within {TIMEOUT:.0f} s.") from None
+                raise SummariserFailed(f"{model} did not finish the summary within {TIMEOUT:.0f} s.") from None
             except ProviderError as problem:
                 if not problem.retryable:
                     raise SummariserFailed(problem.sentence, transport=False) from problem
@@ -148,18 +173,44 @@ class SummaryCalls:
         body = {**body, **provider.request_extras, **thinking.extras}
         body = posted(body, breaks_control_tokens=provider.breaks_control_tokens, calls=provider.tools)
         row = await self._requests.record(self._view, "summary", self._model.model, {}, body, None)
+        ended = await self._streamed(row, provider, ModelRequest(body), prompt.tokens)
+        await self._account(row, ended, prompt.tokens, self._model.cost_of, self._model.model)
+        if ended.stop_reason == "max_tokens":
+            raise SummariserFailed(f"{self._model.model} was cut off before the summary's end.", transport=False)
+        return plain_text(ended.content)
+
+    async def _compacted(self, prompt: CompactionPrompt) -> ProviderBlock:
+        """One attempt at a compaction: the conversation's own request up to where the tail begins, with another question."""
+        at, provider = self._at, self._requests.provider
+        if at.budgets is None:
+            raise SummariserFailed(at.impossible, transport=False)
+        parameters = parameters_for(prompt.view, at.budgets, at.settings, at.facts.info, provider)
+        wanted = {"type": "summarize", **({"instructions": prompt.instructions} if prompt.instructions else {})}
+        parameters = replace(
+            parameters,
+            max_tokens=prompt.max_tokens + SUMMARY_EXTRA,
+            betas=tuple(dict.fromkeys((*parameters.betas, COMPACTION_BETA))),
+        )
+        body = await asyncio.to_thread(_compaction_body, parameters, prompt.view, wanted)
+        model = prompt.view.model
+        row = await self._requests.record(self._view, "summary", model, {"betas": list(parameters.betas)}, body, None)
+        ended = await self._streamed(row, provider, ModelRequest(body, parameters.betas), prompt.tokens)
+        await self._account(row, ended, prompt.tokens, self._cost_of, model)
+        block = next((b for b in ended.content if b.get("type") == "compaction"), None)
+        if block is None:
+            raise SummariserFailed(f"{model} compacted nothing ({ended.stop_reason}).", transport=False)
+        return ProviderBlock(model, block)
+
+    async def _streamed(self, row: str, provider: ChatProvider, request: ModelRequest, tokens: int) -> ReplyEnded:
+        """The whole answer to REQUEST; where there is none, ROW says why."""
         try:
-            ended = await streamed(provider, ModelRequest(body), self._shown())
+            return await streamed(provider, request, self._shown())
         except ProviderError as problem:
-            await self._requests.finish(row, "failed", error=problem.sentence, estimate=prompt.tokens)
+            await self._requests.finish(row, "failed", error=problem.sentence, estimate=tokens)
             raise
         except asyncio.CancelledError:
             await self._requests.finish(row, "cancelled")
             raise
-        await self._account(row, ended, prompt.tokens)
-        if ended.stop_reason == "max_tokens":
-            raise SummariserFailed(f"{self._model.model} was cut off before the summary's end.", transport=False)
-        return plain_text(ended.content)
 
     def _shown(self) -> Callable[[StreamEvent], None]:
         """A listener that publishes the text so far, a few times a second."""
@@ -179,10 +230,10 @@ class SummaryCalls:
 
         return took
 
-    async def _account(self, row: str, ended: ReplyEnded, estimate: int) -> None:
+    async def _account(self, row: str, ended: ReplyEnded, estimate: int, cost_of: CostOf, model: str) -> None:
         at = self._at
         self.answered += 1
-        cost = await at.off.stored(self._cost_of, ended.usage, self._model.model)
+        cost = await at.off.stored(cost_of, ended.usage, model)
         await self._requests.finish(row, "done", usage=ended.usage, cost=cost, estimate=estimate)
         if cost is not None:
             self.cost = (self.cost or 0.0) + cost
@@ -198,11 +249,22 @@ def on_this_loop(summariser: Summariser) -> Summariser:
     loop, context = asyncio.get_running_loop(), contextvars.copy_context()
 
     async def ask(prompt: SummaryPrompt) -> str:
-        made = context.copy().run(asyncio.run_coroutine_threadsafe, _asked(summariser, prompt), loop)
+        return await here(summariser.ask(prompt))
+
+    async def compact(prompt: CompactionPrompt) -> ProviderBlock:
+        assert summariser.compact is not None
+        return await here(summariser.compact(prompt))
+
+    async def here(call: Awaitable[T]) -> T:
+        made = context.copy().run(asyncio.run_coroutine_threadsafe, _awaited(call), loop)
         return await asyncio.wrap_future(made)
 
-    return replace(summariser, ask=ask)
+    return replace(summariser, ask=ask, compact=compact if summariser.compact is not None else None)
 
 
-async def _asked(summariser: Summariser, prompt: SummaryPrompt) -> str:
-    return await summariser.ask(prompt)
+async def _awaited(call: Awaitable[T]) -> T:
+    return await call
+
+
+def _compaction_body(parameters: Parameters, view: ContextView, wanted: Mapping[str, Any]) -> dict[str, Any]:
+    return {**without_secrets(parameters.body(view)), "compaction": dict(wanted)}

@@ -19,7 +19,7 @@ from hermes_tui.chat.iterations import ITERATIONS, IterationBudget
 from hermes_tui.chat.replies import Replies, Reply, ReplyFailed, ReplyStopped
 from hermes_tui.chat.standing import Standing
 from hermes_tui.context.messages import Block, calls_of
-from hermes_tui.llm.provider import Overflowed, ProviderError
+from hermes_tui.llm.provider import CompactionRefused, Overflowed, ProviderError
 from hermes_tui.store.errors import StoreError, Unpaired
 
 OVERFLOWS: Final = 3
@@ -97,6 +97,10 @@ class Turn:
                 return Outcome("iterations", SPENT.format(taken=budget.taken))
             try:
                 reply = await self._replies.get()
+            except CompactionRefused as problem:
+                if not await self._compressing.after_refusal(problem):
+                    return Outcome("failed", problem.sentence)
+                continue
             except ProviderError as problem:  # an overflow, or a server that fails on a nearly full window
                 overflows += 1
                 if overflows > OVERFLOWS or not await self._compressing.after_overflow(problem):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from hermes_tui.context.budgets import Budgets
+from hermes_tui.context.compaction import provider_block
 from hermes_tui.context.engine import (
     Compression,
     ContextEngine,
@@ -15,13 +16,16 @@ from hermes_tui.context.engine import (
     EngineState,
     Plan,
     Refusal,
+    Rung,
     Summariser,
+    SummariserFailed,
     Usage,
 )
 from hermes_tui.context.fidelity import fidelity
 from hermes_tui.context.messages import Block, Message, result_text, results_of
 from hermes_tui.context.planning import GAIN, Planner
 from hermes_tui.context.rendering import sent_rows
+from hermes_tui.context.summaries import Summary
 from hermes_tui.context.summarising import SummaryWork, summary_of, write_summary
 from hermes_tui.context.tokens import MESSAGE_FRAME, Meter, compact_json
 from hermes_tui.context.view import Change, ContextView, Entry
@@ -107,14 +111,36 @@ class ContextCompressor(ContextEngine):
             for_anchor=plan.for_anchor,
             notes=summariser.notes if summariser else "",
         )
-        written = await write_summary(work, summariser, self.meter.count)
+        compacted, failed = await self._compacted(plan, work, summariser)
+        if compacted is not None:
+            return self._with_summary(plan, compacted, "api", ())
+        written = await write_summary(work, None if failed and failed.transport else summariser, self.meter.count)
+        failures = (*((failed.reason,) if failed else ()), *written.failures)
         if written.refused:
-            return self._refused(plan, "summary_refused", "No summary was accepted; nothing changed.", written.failures)
-        summary = summary_of(written, work, self._new_id())
+            return self._refused(plan, "summary_refused", "No summary was accepted; nothing changed.", failures)
+        return self._with_summary(plan, summary_of(written, work, self._new_id()), written.rung, failures)
+
+    async def _compacted(
+        self, plan: Plan, work: SummaryWork, summariser: Summariser | None
+    ) -> tuple[Summary | None, SummariserFailed | None]:
+        """The summary with the provider's own block, or why there is none; code writes what stands beside it first."""
+        if summariser is None or summariser.compact is None:
+            return None, None
+        written = await write_summary(work, None, self.meter.count)
+        if written.refused:
+            return None, None
+        told = summary_of(written, work, self._new_id())
+        try:
+            block = await provider_block(plan, told, summariser, self.meter, work.cap)
+        except SummariserFailed as failed:
+            return None, failed
+        return replace(told, block=block, model=block.model), None
+
+    def _with_summary(self, plan: Plan, summary: Summary, rung: Rung, failures: tuple[str, ...]) -> Compression:
         new = Entry(plan.summary_position, summary=summary)
         closed = (*(e.position for e in plan.summarised), *(p.entry.position for p in plan.prunes))
         change = Change(closed, (new, *(p.entry for p in plan.prunes)))
-        return self._measured(Compression(plan, change, summary=summary, rung=written.rung, failures=written.failures))
+        return self._measured(Compression(plan, change, summary=summary, rung=rung, failures=failures))
 
     def _measured(self, made: Compression) -> Compression:
         """MADE with sizes and fidelity, or a refusal where it gains too little."""
@@ -164,4 +190,4 @@ def _block_text(block: Block) -> str:
         return f"{block.get('name', '')} {compact_json(block.get('input', {}))}"
     if kind == "tool_result":
         return result_text(block)
-    return ""
+    return str(block.get("content") or "") if kind == "compaction" else ""

@@ -16,11 +16,13 @@ from hermes_tui.context.budgets import Budgets
 from hermes_tui.context.fidelity import Fidelity
 from hermes_tui.context.messages import Message
 from hermes_tui.context.regions import Regions
-from hermes_tui.context.summaries import Summary
+from hermes_tui.context.summaries import ProviderBlock, Summary
 from hermes_tui.context.view import Change, ContextView, Entry
 
 Trigger = Literal["preflight", "in_turn", "response", "overflow", "manual"]
 Kind = Literal["prune", "summarise"]
+Rung = Literal["", "api", "model", "tighter", "deterministic"]
+"""Which rung of the ladder wrote a summary: the provider's own compaction, a model, the model once more, or code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +166,7 @@ class Compression:
     plan: Plan
     change: Change | None = None
     summary: Summary | None = None
-    rung: Literal["", "model", "tighter", "deterministic"] = ""
+    rung: Rung = ""
     failures: tuple[str, ...] = ()
     refusal: Refusal | None = None
     tokens_before: int = 0
@@ -178,6 +180,23 @@ class SummaryPrompt:
 
     system: str
     text: str
+    max_tokens: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionPrompt:
+    """One request to a provider to compact messages by itself.
+
+    Attributes:
+        view: what is compacted, and nothing else: the entries that the summary replaces.
+        instructions: replaces the provider's own words for what to do, "" leaves them.
+        max_tokens: most tokens of what it makes.
+        tokens: our estimate of the request's size.
+    """
+
+    view: ContextView
+    instructions: str
     max_tokens: int
     tokens: int
 
@@ -203,6 +222,7 @@ class Summariser:
         calls: most calls in a pass (the tighter rung included).
         notes: what memory providers returned from ``on_pre_compress``.
         prompt: the user's own instructions for the summary, "" for none.
+        compact: has the provider compact by itself; None where it does not offer that, or is not asked to.
     """
 
     model: str
@@ -212,6 +232,7 @@ class Summariser:
     calls: int = 8
     notes: str = ""
     prompt: str = ""
+    compact: Callable[[CompactionPrompt], Awaitable[ProviderBlock]] | None = None
 
 
 Count = Callable[[str], int]

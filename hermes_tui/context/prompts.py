@@ -12,7 +12,7 @@ from typing import Final
 from hermes_tui.context.acts import ERROR_LINE, act_of, one_line, strings_in
 from hermes_tui.context.facts import clip
 from hermes_tui.context.messages import Block, Message, calls_of, plain_text, results_of
-from hermes_tui.context.redaction import redact
+from hermes_tui.context.redaction import redact, redact_json
 from hermes_tui.context.summaries import SECTIONS, escape
 
 RESULT_LIMIT: Final = 2_000
@@ -100,7 +100,7 @@ def message_text(message: Message, *, limit: int = RESULT_LIMIT) -> str:
 
 
 def _call(call: Block, limit: int) -> str:
-    given = ", ".join(clip(one_line(redact(text)), limit) for text in strings_in(call.get("input")))
+    given = ", ".join(clip(one_line(text), limit) for text in strings_in(redact_json(call.get("input"))))
     return f"Assistant called {call.get('name', '')}({given})"
 
 

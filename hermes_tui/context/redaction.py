@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
-from typing import Final
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
 
 SENTINEL: Final = re.compile(r"⟦redacted:[a-z-]+⟧")
 """What stands where a secret stood."""
@@ -29,6 +29,26 @@ def redact(text: str) -> str:
             text = pattern.sub(replace, text)
     text = _without_named(text)
     return _LONG.sub(lambda found: _mark("random") if _looks_random(found[0]) else found[0], text)
+
+
+def redact_json(value: Any) -> Any:
+    """VALUE, JSON, with the secrets in its strings taken out; keys stay, and what stands under one is judged by its name."""
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, Mapping):
+        return {key: _under(str(key), inner) for key, inner in value.items()}
+    return [redact_json(inner) for inner in value] if isinstance(value, list | tuple) else value
+
+
+def _under(key: str, value: Any) -> Any:
+    if not isinstance(value, str):
+        return redact_json(value)
+    named = f'"{key}": "{value}"' if '"' not in value and "\n" not in value else ""
+    told = redact(named)
+    begin = len(named) - len(value) - 1
+    if named and told != named and told[:begin] == named[:begin] and told.endswith('"'):
+        return told[begin:-1]
+    return redact(value)
 
 
 def _mark(kind: str) -> str:

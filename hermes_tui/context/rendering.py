@@ -47,7 +47,7 @@ def sent_rows(view: ContextView, *, renderer: int = RENDERER) -> tuple[SentRow, 
     for entry in view.entries:
         if entry.treatment is Treatment.DROPPED:
             continue
-        content = _sendable(view, entry)
+        content = _sendable(view, entry, first=not rows)
         if not content:
             continue
         role: Role = entry.message.role if entry.message else "user"
@@ -61,9 +61,18 @@ def sent_rows(view: ContextView, *, renderer: int = RENDERER) -> tuple[SentRow, 
     return tuple(rows)
 
 
-def _sendable(view: ContextView, entry: Entry) -> tuple[Block, ...]:
-    """ENTRY's blocks without blank texts (the API refuses them) and without thinking that no longer holds."""
-    content = entry.content
+def carries_block(view: ContextView) -> bool:
+    """Whether the next request begins with what the provider's own compaction made, which it has to say in its header."""
+    row = next(iter(sent_rows(view)), None)
+    return row is not None and any(block.get("type") == "compaction" for block in row.content)
+
+
+def _sendable(view: ContextView, entry: Entry, *, first: bool) -> tuple[Block, ...]:
+    """ENTRY's blocks without blank texts (the API refuses them) and without thinking that no longer holds.
+
+    FIRST: nothing is sent before it. A provider's block may stand nowhere else.
+    """
+    content = entry.summary.sent_to(view.model) if entry.summary is not None and first else entry.content
     if all(b.get("type") not in _THINKING and (b.get("type") != "text" or b["text"].strip()) for b in content):
         return content
     holds: bool | None = None

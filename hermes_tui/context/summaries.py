@@ -83,6 +83,19 @@ def unescape(text: str) -> str:
     return _DANGER.sub(_closed, text)
 
 
+@dataclass(frozen=True, slots=True)
+class ProviderBlock:
+    """What a provider made of messages by its own compaction.
+
+    Attributes:
+        model: the model that made it; it is sent to no other.
+        block: the content block as it came, opaque and signed: nothing in it may be changed, and it must come first.
+    """
+
+    model: str
+    block: Block
+
+
 @dataclass(frozen=True)
 class Summary:
     """What the middle was told again as. Immutable; an update is a new version that names the one before.
@@ -98,6 +111,7 @@ class Summary:
         model: the model that wrote the prose; None for the deterministic rung.
         for_anchor: the work told here was done for the user message that follows.
         omitted: messages told by neither prose nor a ledger line (they did not fit), for honesty's sake.
+        block: what the provider's own compaction made of the same messages; sent in place of the prose where it can be.
     """
 
     id: str
@@ -110,6 +124,7 @@ class Summary:
     model: str | None = None
     for_anchor: bool = False
     omitted: int = 0
+    block: ProviderBlock | None = field(default=None, hash=False)
 
     @cached_property
     def text(self) -> str:
@@ -118,8 +133,17 @@ class Summary:
 
     @cached_property
     def content(self) -> tuple[Block, ...]:
-        """The content of the user message that carries it."""
+        """The content of the user message that carries it, for any model."""
         return (text_block(self.text),)
+
+    @cached_property
+    def _with_block(self) -> tuple[Block, ...]:
+        beside = text_block(fenced((), self.ledger, for_anchor=self.for_anchor))
+        return (self.block.block, beside) if self.block is not None else self.content
+
+    def sent_to(self, model: str) -> tuple[Block, ...]:
+        """The content as the first message of a request to MODEL: for the model that it is of, the provider's block."""
+        return self._with_block if self.block is not None and self.block.model == model else self.content
 
 
 def fenced(prose: Iterable[tuple[str, str]], ledger: Ledger, *, for_anchor: bool) -> str:

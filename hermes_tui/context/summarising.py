@@ -14,7 +14,7 @@ from typing import Final, Literal
 from hermes_tui.context.acceptance import Prose
 from hermes_tui.context.acts import acts_of, one_line
 from hermes_tui.context.asking import Asking, Refused
-from hermes_tui.context.engine import Count, Summariser, SummariserFailed
+from hermes_tui.context.engine import Count, Rung, Summariser, SummariserFailed
 from hermes_tui.context.extraction import Extract, Extractor
 from hermes_tui.context.facts import short_paths
 from hermes_tui.context.ledger import FIRM, Fact, Ledger, fitted, ledger_of
@@ -22,8 +22,6 @@ from hermes_tui.context.messages import Message
 from hermes_tui.context.redaction import redact
 from hermes_tui.context.summaries import SECTIONS, Summary, fenced
 from hermes_tui.context.tokens import Meter
-
-Rung = Literal["", "model", "tighter", "deterministic"]
 
 LEAST_PROSE: Final = 100
 """Tokens of prose under which no model is asked: it could say nothing in them."""

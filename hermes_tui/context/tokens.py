@@ -69,6 +69,8 @@ class Meter:
             return self.count(str(block.get("text", "")))
         if kind == "thinking":
             return self.count(str(block.get("thinking", "")))
+        if kind == "compaction":
+            return self.count(str(block.get("content") or ""))
         if kind == "tool_use":
             return CALL_FRAME + self.count(str(block.get("name", ""))) + self.count(compact_json(block.get("input", {})))
         if kind == "tool_result":

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from hermes_tui.llm.provider import (
     Busy,
+    CompactionRefused,
     Overflowed,
     ProviderError,
     RequestRefused,
@@ -112,9 +113,18 @@ def error_for(status: int, payload: Any, headers: Mapping[str, str], *, server: 
         return Busy(f"{server} is overloaded ({status}).", status=status, retry_after=after)
     if status >= 500 or status in (408, 409):
         return ServerFailed(f"{server} failed ({status}){_quoted(said)}", status=status, retry_after=after)
+    if _code(payload).startswith("compaction_") or (status == 400 and "compaction" in said):
+        return CompactionRefused(f"{server} refused what its own compaction made ({status}){_quoted(said)}", status=status)
     lowered = said.lower()
     hint = " Set tools.enabled = false in the config for it." if "tool" in lowered and "support" in lowered else ""
     return RequestRefused(f"{server} refused the request ({status}){_quoted(said)}{hint}", status=status)
+
+
+def _code(payload: Any) -> str:
+    """The ``error_code`` in the details of an error, "" for none."""
+    inner = payload.get("error") if isinstance(payload, Mapping) else None
+    details = inner.get("details") if isinstance(inner, Mapping) else None
+    return str(details.get("error_code") or "") if isinstance(details, Mapping) else ""
 
 
 def overflow_of(status: int, payload: Any, server: str) -> Overflowed | None:

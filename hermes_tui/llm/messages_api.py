@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 from hermes_tui.llm.errors import error_for
 from hermes_tui.llm.models import model_info
 from hermes_tui.llm.provider import (
+    COMPACTION_BETA,
     ModelInfo,
     ModelRequest,
     ProviderError,
@@ -135,7 +136,8 @@ class MessagesApi:
         if not self._counts:
             return None
         try:
-            answer = await self._post("/v1/messages/count_tokens", {k: body[k] for k in COUNTED if k in body})
+            betas = (COMPACTION_BETA,) if _begins_compacted(body) else ()
+            answer = await self._post("/v1/messages/count_tokens", {k: body[k] for k in COUNTED if k in body}, betas)
         except RequestRefused as error:
             if error.status in (404, 405, 501):
                 self._counts = False
@@ -154,7 +156,7 @@ class MessagesApi:
         found: list[ModelInfo] = []
         after = ""
         for _ in range(20):
-            page = await self._get(f"/v1/models?limit=1000{f'&after_id={after}' if after else ''}")
+            page = await self._get(f"/v1/models?limit=1000{f'&after_id={after}' if after else ''}", (COMPACTION_BETA,))
             entries = page.get("data") if isinstance(page, Mapping) else None
             if not isinstance(entries, list):
                 raise ServerFailed(f"{self.server} lists its models in a form that is not known.")
@@ -192,9 +194,9 @@ class MessagesApi:
             raise RequestRefused(f"The request cannot be written as JSON: {error}.") from None
         return await self._call("post", path, str(body.get("model", "")), content=data, options=options, stream=stream)
 
-    async def _get(self, path: str) -> Any:
+    async def _get(self, path: str, betas: tuple[str, ...] = ()) -> Any:
         await self._ready()
-        return await self._call("get", path, "", options={"headers": self._headers(())}, stream=False)
+        return await self._call("get", path, "", options={"headers": self._headers(betas)}, stream=False)
 
     async def _call(self, method: str, path: str, model: str, *, stream: bool, **arguments: Any) -> Any:
         if not (self._key.isascii() and self._key.isprintable() and " " not in self._key):
@@ -262,6 +264,12 @@ class MessagesApi:
                 timeout=timeout, limits=limits, follow_redirects=False, trust_env=not local
             ),
         )
+
+
+def _begins_compacted(body: Mapping[str, Any]) -> bool:
+    """Whether BODY begins with the block of an earlier compaction."""
+    content = next((m.get("content") for m in body.get("messages", ())), None)
+    return isinstance(content, list) and bool(content) and content[0].get("type") == "compaction"
 
 
 def is_loopback(url: str) -> bool:

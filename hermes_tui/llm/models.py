@@ -85,6 +85,7 @@ def model_info(entry: Mapping[str, Any]) -> ModelInfo:
         source=source,
         thinking_types=types,
         efforts=efforts,
+        compaction=_supported((capabilities.get("compaction") or {}).get("summarize")),
     )
 
 

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from hermes_tui.context.engine import Usage
 from hermes_tui.context.messages import Block
+
+COMPACTION_BETA: Final = "compact-2026-09-04"
+"""The beta that compaction on demand needs: where it is asked for, on every request that carries its block, and for the Models
+API to tell which models have it (anthropic SDK 2.15, AnthropicBetaParam)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +84,7 @@ class ModelInfo:
         thinking_types: the ``thinking.type`` values that a request may hold.
         efforts: the ``output_config.effort`` values that a request may hold, from the least on.
         prompt_caching: whether cache_control marks in a request are understood.
+        compaction: whether the provider compacts a conversation with it by itself, on demand.
     """
 
     id: str
@@ -92,6 +97,7 @@ class ModelInfo:
     thinking_types: tuple[str, ...] = ()
     efforts: tuple[str, ...] = ()
     prompt_caching: bool = True
+    compaction: bool = False
 
 
 class ProviderError(Exception):
@@ -123,6 +129,10 @@ class Unauthorised(ProviderError):
 
 class RequestRefused(ProviderError):
     """The server refuses the request itself (400, 404, 422); sending it again cannot help."""
+
+
+class CompactionRefused(RequestRefused):
+    """The server refuses to compact, or refuses a block that a compaction made; sending the same again cannot help."""
 
 
 class Busy(ProviderError):

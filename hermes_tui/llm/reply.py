@@ -29,9 +29,11 @@ KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "thinking": ("type", "thinking", "signature"),
     "redacted_thinking": ("type", "data"),
     "tool_use": ("type", "id", "name", "input"),
+    "compaction": (),
 }
 """The documented fields of each block that a model writes, and nothing else: strict gateways refuse a request that gives
-back a field they do not know (Mistral, Fireworks and Kimi do). Blocks of other types are not kept at all."""
+back a field they do not know (Mistral, Fireworks and Kimi do). Blocks of other types are not kept at all. A compaction is
+kept whole: it goes back exactly as it came, to nobody but who made it."""
 CUT_OFF: Final = frozenset({"max_tokens", "model_context_window_exceeded"})
 """Stop reasons that end a reply in the middle of a block."""
 
@@ -86,7 +88,8 @@ class Reply:
         kind = block["type"]
         if kind not in KEYS:
             return
-        first = {key: scrub_json(block[key]) for key in KEYS[kind] if block.get(key) is not None}
+        keys = KEYS[kind] or tuple(block)
+        first = {key: scrub_json(block[key]) for key in keys if block.get(key) is not None or not KEYS[kind]}
         if kind == "tool_use":
             first["id"], first["name"] = self._id(str(block.get("id", ""))), str(block["name"])
             first["input"] = dict(block.get("input") or {})
@@ -119,6 +122,8 @@ class Reply:
                 if text:
                     self._json[index].append(text)
                     yield InputGrew(index, text)
+            case "compaction_delta":
+                block.update({key: scrub_json(delta[key]) for key in ("content", "encrypted_content") if delta.get(key)})
             case "citations_delta":
                 block.setdefault("citations", []).append(scrub_json(delta["citation"]))
 

@@ -100,7 +100,7 @@ def load_replay_room(paths: Paths, order: ReplayOrder) -> ReplayRoom:
     from hermes_tui.tui.room import Room
 
     keys = Keys(paths.key_file)
-    summariser = choose(order.settings, keys) if order.settings.summary.engine == "model" else None
+    summariser = choose(order.settings, keys) if order.settings.summary.engine != "deterministic" else None
     folder = None if order.keep else tempfile.TemporaryDirectory(prefix="hermes-tui-")
     database = paths.database if folder is None else Path(folder.name) / "hermes.db"
     make_private_folder(database.parent)

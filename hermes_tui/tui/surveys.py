@@ -166,7 +166,7 @@ def summary_reading(summary: Summary | None, edits: Sequence[EditRecord] = (), w
     fidelity: Fidelity | None = next((e.fidelity for e in reversed(edits) if e.summary == summary.id), None)
     return SummaryReading(
         version=summary.version,
-        prose=summary.prose,
+        prose=_prose_of(summary),
         ledger=tuple((name, tuple(fact.text for fact in facts)) for name, facts in summary.ledger.sections if facts),
         kept=fidelity.kept if fidelity else 0,
         total=fidelity.total if fidelity else 0,
@@ -175,6 +175,12 @@ def summary_reading(summary: Summary | None, edits: Sequence[EditRecord] = (), w
         told=len(summary.covered),
         writing=writing,
     )
+
+
+def _prose_of(summary: Summary) -> tuple[tuple[str, str], ...]:
+    """What the summary says, as it is sent to the model that its provider's block is of."""
+    text = str(summary.block.block.get("content") or "") if summary.block is not None else ""
+    return (("Compacted by the provider", text),) if text else summary.prose
 
 
 def _first_words(text: str) -> str:

@@ -1,0 +1,90 @@
+"""The provider's own compaction as a rung of the ladder: what it is asked, and what of its answer is taken.
+
+It is sent the entries that the summary replaces as they stand in the context, so that they are read from the cache, and answers
+with one signed block. Beside the block stand the ledger and the deterministic rung's prose: a model that the block is not of is
+sent those, without another word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from hermes_tui.context.engine import CompactionPrompt, Count, Plan, Summariser, SummariserFailed
+from hermes_tui.context.messages import Block
+from hermes_tui.context.prompts import instructions
+from hermes_tui.context.redaction import redact, redact_json
+from hermes_tui.context.summaries import ProviderBlock, Summary, fenced
+from hermes_tui.context.tokens import Meter
+
+_WORDS: Final = 0.6
+"""Words asked for per token that there is room for."""
+_ENDING: Final = "Call no tools; answer with the record alone."
+MOST_INSTRUCTIONS: Final = 16_384
+"""Characters that the API takes (Compaction on demand, Write your own summarization prompt)."""
+_THINKING: Final = ("thinking", "redacted_thinking")
+
+
+async def provider_block(plan: Plan, told: Summary, summariser: Summariser, meter: Meter, cap: int) -> ProviderBlock:
+    """What the provider makes of the messages of PLAN, for which code wrote TOLD; CAP is the most tokens the summary may take.
+
+    Raises:
+        SummariserFailed: it could not be reached, or what it made cannot be used.
+    """
+    if summariser.compact is None or plan.view is None:
+        raise SummariserFailed("the provider does not compact by itself", transport=False)
+    beside = meter.count(fenced((), told.ledger, for_anchor=told.for_anchor))
+    view = replace(plan.view, entries=plan.summarised)
+    size = meter.estimate(view)
+    most = min(cap, (size - meter.floor(view) - 1) // 2) - beside
+    asked = ""
+    if summariser.prompt.strip() or summariser.notes.strip() or (plan.focus or "").strip():
+        words = max(40, int(most * _WORDS))
+        asked = instructions(
+            updating=plan.previous is not None, focus=plan.focus, notes=summariser.notes, words=words, tighter=False,
+            own=summariser.prompt,
+        )  # fmt: skip
+        asked = f"{asked[: MOST_INSTRUCTIONS - len(_ENDING) - 2]}\n\n{_ENDING}"
+    made = await summariser.compact(CompactionPrompt(view, asked, max(1, most), size))
+    why = _refusal(made, most, meter.count)
+    if why:
+        raise SummariserFailed(why, transport=False)
+    return made
+
+
+def _refusal(made: ProviderBlock, most: int, count: Count) -> str:
+    """Why what the provider MADE cannot stand for messages in MOST tokens, "" where it can."""
+    text = str(made.block.get("content") or "")
+    if not text.strip():
+        return "the provider's compaction was empty"
+    if count(text) > most:
+        return f"the provider's compaction takes {count(text):,} tokens, more than the {max(0, most):,} that there are"
+    if redact(text) != text:
+        return "the provider's compaction holds what looks like a secret"
+    return ""
+
+
+def without_secrets(body: Mapping[str, Any]) -> dict[str, Any]:
+    """BODY, a request, with the secrets in its messages taken out; a block that a provider signed stays as it is.
+
+    Where nothing was taken out it is the same bytes as before, and the cache is read. Otherwise thinking goes too: it would no
+    longer stand on what it was thought about.
+    """
+    messages = [{**m, "content": [_clean(b) for b in m["content"]]} for m in body["messages"]]
+    if messages != body["messages"]:
+        messages = [{**m, "content": [b for b in m["content"] if b.get("type") not in _THINKING]} for m in messages]
+    return {**body, "messages": messages}
+
+
+def _clean(block: Block) -> Block:
+    kind = block.get("type")
+    if kind == "text":
+        return {**block, "text": redact(block["text"])}
+    if kind == "tool_use":
+        return {**block, "input": redact_json(block.get("input"))}
+    if kind == "tool_result" and "content" in block:
+        inner = block["content"]
+        clean = redact(inner) if isinstance(inner, str) else [_clean(b) for b in inner or ()]
+        return {**block, "content": clean}
+    return block
