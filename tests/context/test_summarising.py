@@ -192,7 +192,7 @@ async def test_a_cancel_passes_through() -> None:
 
 def test_a_small_window_is_served_in_chunks_each_updating_the_record() -> None:
     summariser, prompts = model(GOOD, window=8_000)
-    made = written(SummaryWork(long_talk(40), None, 1_000), summariser)
+    made = written(SummaryWork(long_talk(160), None, 1_000), summariser)
     assert made.rung == "model"
     assert 1 < len(prompts) <= MAX_CALLS
     assert "<record>" not in prompts[0].text
