@@ -174,7 +174,7 @@ class Planner:
         after = base + cap
         if cap < round(self.scale * LEAST_SUMMARY):
             clipped = self._clipped_only(spans, regions)
-            return clipped if clipped.kind else self._refused(regions, self._no_gain(regions, base))
+            return clipped if clipped.kind else self._refused(regions, self._no_gain(spans, regions, base))
         last_head = cut.spans[cut.head - 1].group.messages[-1].sequence if cut.head else -1
         return replace(
             self._base(regions),
@@ -302,14 +302,20 @@ class Planner:
             tokens[region] = tokens.get(region, 0) + share
         return replace(regions, tokens=tuple(tokens.items()), entries=tuple(shares.items()))
 
-    def _no_gain(self, regions: Regions, after: int) -> Refusal:
-        if self.tokens_before > self.budgets.threshold and after > self.budgets.threshold:
+    def _no_gain(self, spans: tuple[Span, ...], regions: Regions, after: int) -> Refusal:
+        if self.tokens_before > self.budgets.threshold and max(after, self._least(spans)) > self.budgets.threshold:
             return self._incompressible(regions)
         return Refusal(
             "no_gain",
             f"The middle is too small to be worth it: {after:,} of {self.tokens_before:,} tokens would stay in any case.",
             counts=True,
         )
+
+    def _least(self, spans: tuple[Span, ...]) -> int:
+        """What stays whatever is compressed: floor, pins, a whole summary, the newest user message and the newest group."""
+        anchor = max(i for i, span in enumerate(spans) if span.group.is_real_user)
+        kept = {anchor, len(spans) - 1} | {i for i, span in enumerate(spans) if span.is_pinned}
+        return self.budgets.floor + self.budgets.summary_cap + sum(spans[i].tokens for i in kept)
 
     def _incompressible(self, regions: Regions) -> Refusal:
         sizes = dict(regions.tokens)

@@ -57,19 +57,29 @@ def compressed(
     return finished(heart.compress(heart.plan(grown.view, BLANK, budgets_of(*grown), focus), summariser(behaviour, calls)))
 
 
-def told(grown: Grown, focus: str | None = None) -> tuple[Plan, Change | None]:
+def carried(grown: Grown, focus: str | None = None, summary_id: str = "") -> Compression:
     """The same plan with a summary that costs nothing to write: for whatever does not depend on its words."""
     plan = planned(grown, focus)
+    done = Compression(plan, refusal=plan.refusal, tokens_before=plan.tokens_before, tokens_after=plan.tokens_after)
+    pruned, positions = tuple(p.entry for p in plan.prunes), tuple(p.entry.position for p in plan.prunes)
     if plan.kind == "prune":
-        return plan, Change(tuple(p.entry.position for p in plan.prunes), tuple(p.entry for p in plan.prunes))
+        return replace(done, change=Change(positions, pruned))
     if plan.kind is None:
-        return plan, None
+        return done
     work = SummaryWork(plan.sources, plan.previous, plan.summary_cap, for_anchor=plan.for_anchor)
     rule = Ledger((("rules", (Fact("never touch the schema", plan.sources[0].id),)),))
     version = plan.previous.version if plan.previous else 0
-    summary = summary_of(Written((("Goal", f"make it resumable, {version}"),), rule), work, f"told{grown.view.generation}")
-    closed = (*(e.position for e in plan.summarised), *(p.entry.position for p in plan.prunes))
-    return plan, Change(closed, (Entry(plan.summary_position, summary=summary), *(p.entry for p in plan.prunes)))
+    written = Written((("Goal", f"make it resumable, {version}"),), rule)
+    summary = summary_of(written, work, summary_id or f"told{grown.view.generation}")
+    closed = (*(e.position for e in plan.summarised), *positions)
+    change = Change(closed, (Entry(plan.summary_position, summary=summary), *pruned))
+    return replace(done, change=change, summary=summary, rung="deterministic")
+
+
+def told(grown: Grown, focus: str | None = None) -> tuple[Plan, Change | None]:
+    """Plan and change of `carried`."""
+    done = carried(grown, focus)
+    return done.plan, done.change
 
 
 def after(grown: Grown, change: Change | None) -> ContextView:

@@ -23,7 +23,7 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-Forked = Callable[[str, Path], Any]
+Forked = Callable[..., Any]
 """Carries an action out in processes of its own, and answers with what they said (see ``forked``)."""
 
 
@@ -35,13 +35,17 @@ def forked() -> Iterator[Forked]:
     assert lines is not None
     assert answers is not None
 
-    def ask(action: str, path: Path) -> Any:
-        print(json.dumps([action, str(path)]), file=lines, flush=True)
+    def ask(action: str, path: Path, *more: Any) -> Any:
+        print(json.dumps([action, str(path), *more]), file=lines, flush=True)
         return json.loads(answers.readline())
 
     yield ask
     lines.close()
-    process.wait()
+    try:
+        process.wait(timeout=10)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 @pytest.fixture
@@ -57,8 +61,14 @@ def store(path: Path) -> Iterator[Store]:
 
 
 @pytest.fixture(scope="module")
-def shared_store(tmp_path_factory: pytest.TempPathFactory, empty: Path) -> Iterator[Store]:
-    """One store for all examples of a property; each takes a chain of its own."""
-    opened = Store.open(Path(shutil.copy(empty, tmp_path_factory.mktemp("shared") / "hermes.db")))
+def shared_path(tmp_path_factory: pytest.TempPathFactory, empty: Path) -> Path:
+    """One database for all examples of a property; each takes a chain of its own."""
+    return Path(shutil.copy(empty, tmp_path_factory.mktemp("shared") / "hermes.db"))
+
+
+@pytest.fixture(scope="module")
+def shared_store(shared_path: Path) -> Iterator[Store]:
+    """That database, open."""
+    opened = Store.open(shared_path)
     yield opened
     opened.close()

@@ -1,7 +1,7 @@
 """Processes of our own on one database: one that has imported everything, and forks whatever a test asks for.
 
-Run as ``python -m tests.store.forked``; reads lines of JSON, an action and the path of a database, and answers each with one of
-what the processes said.
+Run as ``python -m tests.store.forked``; reads lines of JSON, an action, the path of a database and what else the action takes,
+and answers each with one of what the processes said.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from hermes_tui.context.messages import text_block
 from hermes_tui.store.database import Database
 from hermes_tui.store.records import Applied
 from hermes_tui.store.store import Store
+from tests.store.stored import compression
 from tests.store.talk import (
     CALL,
     STARTED,
@@ -83,9 +84,11 @@ def at_once(action: Callable[[Path, int], list[Any]], path: Path) -> list[Any]:
     """What ACTION said in each of several processes that started together."""
     gate_out, gate_in = os.pipe()
     answers = []
+    children = []
     for number in range(PROCESSES):
         answer_out, answer_in = os.pipe()
-        if os.fork() == 0:
+        child = os.fork()
+        if child == 0:
             os.close(gate_in)
             os.read(gate_out, 1)  # until the parent closes its end
             try:
@@ -93,10 +96,14 @@ def at_once(action: Callable[[Path, int], list[Any]], path: Path) -> list[Any]:
             except BaseException as error:
                 os.write(answer_in, json.dumps([repr(error)]).encode())
             os._exit(0)
+        children.append(child)
         os.close(answer_in)
         answers.append(answer_out)
     os.close(gate_in)
-    return [json.loads(b"".join(iter(lambda out=out: os.read(out, 65536), b""))) for out in answers]
+    found = [json.loads(b"".join(iter(lambda out=out: os.read(out, 65536), b""))) for out in answers]
+    for child in children:  # else whoever waits for a process of his own may be given one of these
+        os.waitpid(child, 0)
+    return found
 
 
 # Killed while replies stream
@@ -181,12 +188,30 @@ def _append(store: Store, chain: str) -> None:
     say(store, chain, "one more")
 
 
+def _compress(store: Store, chain: str) -> None:
+    apply(store, compression(store.view(chain)))
+
+
 def _finish(store: Store, chain: str) -> None:
     request = store.requests(chain)[0].id
     store.finish_draft(chain, request, [text_block("the whole reply")], "model-a")
 
 
-KILLED = {"split": _split, "prune": _prune, "append": _append, "finish": _finish}
+KILLED = {"compress": _compress, "split": _split, "prune": _prune, "append": _append, "finish": _finish}
+
+
+def kill_at(path: Path, action: str, chain: str, statement: int) -> bool:
+    """Carry ACTION out on CHAIN in a process that is killed at that STATEMENT; False where it came to its end before."""
+    child = os.fork()
+    if child == 0:
+        store = Store(Database(path), ())
+        _kill_at(store, statement)
+        KILLED[action](store, chain)
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    if not os.WIFSIGNALED(status) and os.waitstatus_to_exitcode(status) != 0:
+        raise RuntimeError(f"{action} failed by itself at statement {statement}")
+    return os.WIFSIGNALED(status)
 
 
 def kill(path: Path) -> dict[str, list[Any]]:
@@ -196,15 +221,16 @@ def kill(path: Path) -> dict[str, list[Any]]:
     turns(store, chain, 6)
     request = begin_request(store, chain)
     store.close()
-    if os.fork() == 0:  # the reply streamed in a process that is dead by now
+    child = os.fork()
+    if child == 0:  # the reply streamed in a process that is dead by now
         store = Store.open(path)
         store.save_draft(chain, request, [text_block("the whole re")])
         store.close()  # else it would stand in the log only, and not be copied
         os._exit(0)
-    os.wait()
+    os.waitpid(child, 0)
     return {
-        name: [_seen(copy, chain) | {"killed": killed} for _, killed, copy in killed_at(action, path, chain)]
-        for name, action in KILLED.items()
+        name: [_seen(copy, chain) | {"killed": killed} for _, killed, copy in killed_at(KILLED[name], path, chain)]
+        for name in ("split", "prune", "append", "finish")
     }
 
 
@@ -262,11 +288,12 @@ def _seen(path: Path, chain: str) -> dict[str, Any]:
     return seen | {"goes_on": goes_on}
 
 
-ACTIONS: dict[str, Callable[[Path], Any]] = {
+ACTIONS: dict[str, Callable[..., Any]] = {
     "begin": lambda path: at_once(begin, path),
     "talk": lambda path: at_once(talk, path),
     "split": lambda path: at_once(split, path),
     "kill": kill,
+    "kill_at": kill_at,
     "birth": birth,
     "stream": stream,
     "kill-stream": kill_stream,
@@ -275,5 +302,5 @@ ACTIONS: dict[str, Callable[[Path], Any]] = {
 
 if __name__ == "__main__":
     for line in sys.stdin:
-        asked, target = json.loads(line)
-        print(json.dumps(ACTIONS[asked](Path(target))), flush=True)
+        asked, target, *more = json.loads(line)
+        print(json.dumps(ACTIONS[asked](Path(target), *more)), flush=True)
