@@ -273,5 +273,6 @@ def _assignment(key: str, field: FieldInfo) -> str:
     }
     if key == "price":
         return "price = { input = 2.0, output = 10.0, cache_read = 0.2, cache_write = 2.5 }"
-    default = field.default if field.default is not None else examples[key]
+    default = field.get_default(call_default_factory=True)
+    default = default if default is not None else examples[key]
     return f"{key} = {tomlkit.item(default).as_string()}"

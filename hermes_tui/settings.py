@@ -96,6 +96,16 @@ class SummarySection(Section):
     """Most tokens of a summary, ledger included, as far as a fifth of the room allows. Unset: 12000."""
 
 
+class MemorySection(Section):
+    """What is remembered from one conversation to the next. /memory shows it."""
+
+    providers: list[str] = Field(default_factory=lambda: ["notes"])
+    """Who remembers: "notes" keeps facts about you and your standing rules in the database, for new conversations; others are
+    packages that register under hermes_tui.memory_providers. [] switches all of them off."""
+    model: bool = False
+    """Let the summarising model look for notes too, in your own messages, when they are compressed. Off: only rules do."""
+
+
 class LocalSection(Section):
     """The embedded model."""
 
@@ -186,6 +196,8 @@ class Settings(BaseSettings):
     """When and how the context is compressed."""
     summary: SummarySection = SummarySection()
     """Who writes the summaries."""
+    memory: MemorySection = MemorySection()
+    """What is remembered from one conversation to the next."""
     local: LocalSection = LocalSection()
     """The embedded model."""
     tools: ToolsSection = ToolsSection()

@@ -22,10 +22,11 @@ from hermes_tui.chat.offloop import OffLoop
 from hermes_tui.chat.parts import Parts
 from hermes_tui.chat.passes import Passes
 from hermes_tui.chat.prepared import Prepared
+from hermes_tui.chat.remembering import Remembering
 from hermes_tui.chat.replies import Replies
 from hermes_tui.chat.requests import Requests
 from hermes_tui.chat.standing import Standing, Totals
-from hermes_tui.chat.system_prompt import system_prompt
+from hermes_tui.chat.system_prompt import prompt_of_new_chain
 from hermes_tui.chat.turn import Turn
 from hermes_tui.context.budgets import Budgets
 from hermes_tui.context.editing import Mark
@@ -42,8 +43,10 @@ if TYPE_CHECKING:
 
 TITLE_LENGTH: Final = 80
 """Characters of a title made from the first message."""
-CLOSING: Final = 0.7
+CLOSING: Final = 0.6
 """Seconds that closing waits for what it stopped: leaving the app takes a second at most."""
+HEARING: Final = 0.1
+"""Seconds that memory providers have then to hear what they were told."""
 
 
 ANOTHER_MODEL: Final = (
@@ -60,10 +63,10 @@ class Conversation:
         queue: messages typed ahead, sent as turns of their own when the running one has ended.
     """
 
-    def __init__(self, parts: Parts, standing: Standing, passes: Passes, requests: Requests) -> None:
+    def __init__(self, parts: Parts, standing: Standing, passes: Passes, requests: Requests, remembering: Remembering) -> None:
         self.parts = parts
         self.queue: deque[tuple[Block, ...]] = deque()
-        self._at, self._requests, self._passes = standing, requests, passes
+        self._at, self._requests, self._passes, self._remembering = standing, requests, passes, remembering
         self._interrupt = Interrupt()
         self._lock = asyncio.Lock()
         self._sending = False
@@ -85,7 +88,7 @@ class Conversation:
         Args:
             parts: what it is put together from.
             title: its title; "" takes the first line of the first message.
-            system: its system prompt; None for ours.
+            system: its system prompt; None for ours, with what memory providers know.
             relation: "import" for a recording that is played into the chain.
 
         Raises:
@@ -96,7 +99,7 @@ class Conversation:
         try:
             engine = parts.new_engine()
             tools = parts.tools.schemas if parts.tools is not None and parts.provider.tools else ()
-            prompt = system_prompt(parts.directory, tools=bool(tools)) if system is None else system
+            prompt = await prompt_of_new_chain(parts) if system is None else system
             session = await off.stored(
                 parts.store.create_chain,
                 title=title,
@@ -167,11 +170,12 @@ class Conversation:
             trusts_usage=parts.trusts_usage,
         )
         requests = Requests(standing, parts.provider)
+        remembering = Remembering(standing, parts.memory)
         passes = Passes(
             standing,
             requests,
             await off.thought(parts.summary),
-            parts.memory,
+            remembering,
             parts.cost,
             parts.clock,
             parts.retry_delays,
@@ -181,7 +185,8 @@ class Conversation:
         else:
             await standing.refresh()
         await standing.ask_engine(lambda engine: engine.on_session_start(session.id))
-        return cls(parts, standing, passes, requests)
+        remembering.began()
+        return cls(parts, standing, passes, requests, remembering)
 
     async def close(self) -> None:
         """Stop what runs, keeping the partial reply, and let the threads go; at most a second."""
@@ -196,6 +201,7 @@ class Conversation:
             pass
         with contextlib.suppress(Exception):  # another engine's failure must not keep anybody from leaving
             self._at.engine.on_session_end(self._at.session.id)
+        await self._remembering.ended(HEARING)
         self._at.off.close()
 
     # -- talking -------------------------------------------------------------------------------------------------
@@ -221,6 +227,7 @@ class Conversation:
                     async with self._lock:
                         await self._name_chain(content)
                         outcome = await self._turn.run(content)
+                        self._remembering.turn_ended()
                 except StoreError as problem:
                     self.parts.publish(
                         NoticeRaised(problem.sentence, severity="error", details={"unsent": plain_text(content)})
@@ -260,6 +267,7 @@ class Conversation:
         """Compress by hand, with a topic to keep in FOCUS; a running turn ends first. `Compressed` or why not is published."""
         try:
             await self._compressing.by_hand(focus)
+            self._remembering.moved()
         except StoreError as problem:
             self.parts.publish(NoticeRaised(problem.sentence, severity="error"))
         await self._surveyed()

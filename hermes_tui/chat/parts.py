@@ -17,7 +17,7 @@ from hermes_tui.context.compressor import CompressorOptions, ContextCompressor
 from hermes_tui.context.engine import ContextEngine, Count, Usage
 from hermes_tui.context.registry import engine_named
 from hermes_tui.llm.provider import ModelInfo
-from hermes_tui.memory.provider import MemoryProvider, NullMemory
+from hermes_tui.memory.memory import Memory
 from hermes_tui.tools.tools import ToolRunner
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Parts:
         infos: what the provider says of its models, as far as it was asked.
         summary_provider: who summarises; None for the provider itself.
         summary_model: the model that summarises, "" for the settings' one.
-        memory: asked for notes when a summary is drafted.
+        memory: what remembers across conversations; empty for a recording, which is somebody else's.
         directory: the working directory that a new conversation names.
         foreground: nothing is prepared beside the turns, every compression is awaited (replay, headless).
         engine: the context engine; None for the one that the settings name.
@@ -62,7 +62,7 @@ class Parts:
     infos: tuple[ModelInfo, ...] = ()
     summary_provider: ChatProvider | None = None
     summary_model: str = ""
-    memory: MemoryProvider = field(default_factory=NullMemory)
+    memory: Memory = field(default_factory=Memory)
     directory: Path | None = None
     foreground: bool = False
     engine: ContextEngine | None = None

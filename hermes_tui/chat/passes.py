@@ -12,17 +12,18 @@ from hermes_tui.chat import breaker
 from hermes_tui.chat.events import Compressed, NothingCompressed, NoticeRaised
 from hermes_tui.chat.limits import compacts_by_itself
 from hermes_tui.chat.prepared import GAIN, Prepared
+from hermes_tui.chat.remembering import Remembering
 from hermes_tui.chat.replies import DELAYS, CostOf
 from hermes_tui.chat.requests import Requests
 from hermes_tui.chat.standing import Standing
 from hermes_tui.chat.summariser import REST_SECONDS, SummaryCalls, SummaryModel, on_this_loop
 from hermes_tui.context.check import violations
 from hermes_tui.context.engine import Compression, Plan, Refusal, Summariser, Trigger
+from hermes_tui.context.notes import fitted, notes_limit
 from hermes_tui.context.regions import Regions
 from hermes_tui.context.tokens import Meter
 from hermes_tui.context.view import Change, ContextView
 from hermes_tui.llm.provider import CompactionRefused
-from hermes_tui.memory.provider import MemoryProvider, notes_of
 
 Clock = Callable[[], float]
 """Seconds since the epoch."""
@@ -47,7 +48,7 @@ class Passes:
         standing: where the conversation stands.
         requests: records the summariser's calls.
         model: the model that summarises, None for the deterministic rung alone.
-        memory: asked for notes when a summary is drafted.
+        remembering: asked for what a summary should know.
         cost_of: the price of a response.
         clock: seconds since the epoch.
         delays: seconds before each retry of a call to the model.
@@ -58,14 +59,13 @@ class Passes:
         standing: Standing,
         requests: Requests,
         model: SummaryModel | None,
-        memory: MemoryProvider,
+        remembering: Remembering,
         cost_of: CostOf,
         clock: Clock,
         delays: Sequence[float] = DELAYS,
     ) -> None:
-        self._at, self._requests, self.model, self._memory = standing, requests, model, memory
+        self._at, self._requests, self.model, self._remembering = standing, requests, model, remembering
         self._cost_of, self._clock, self._delays = cost_of, clock, delays
-        self._noted: tuple[Plan, str] | None = None
         self._told: tuple[int, str] | None = None
 
     @property
@@ -83,21 +83,27 @@ class Passes:
         return Planned(plan, (time.perf_counter() - started) * 1000)
 
     async def draft(self, focus: str | None = None) -> Prepared:
-        """What compressing now would come to: planned and written, nothing applied."""
-        return await self.carry_out(await self.plan(focus))
+        """What compressing now would come to: planned and written, nothing applied, and nothing remembered of it."""
+        return await self.carry_out(await self.plan(focus), looking=True)
 
     # -- carrying out --------------------------------------------------------------------------------------------
 
-    async def carry_out(self, planned: Planned, *, by_code: bool = False, by_hand: bool = False) -> Prepared:
-        """Write what the plan needs written; nothing is applied. BY_CODE takes the deterministic rung at once."""
+    async def carry_out(
+        self, planned: Planned, *, by_code: bool = False, by_hand: bool = False, looking: bool = False
+    ) -> Prepared:
+        """Write what the plan needs written; nothing is applied. BY_CODE takes the deterministic rung at once.
+
+        LOOKING: it is only to be looked at, so memory providers, which may keep what they are shown, are not asked.
+        """
         at, plan, started = self._at, planned.plan, time.perf_counter()
         calls = None
         summariser: Summariser | None = None
         if plan.kind == "summarise":
-            notes = await self._notes(plan)
+            notes = "" if looking else await self._remembering.before(plan)
             if self.model is not None and self.asks_model and not by_code:
                 calls = SummaryCalls(at, self._requests, self.model, plan.view or at.view, self._cost_of, self._delays)
-                summariser = on_this_loop(calls.summariser(notes))
+                limit = notes_limit(self.model.facts.window.value)
+                summariser = on_this_loop(calls.summariser(fitted(notes, limit, at.meter.count)))
         try:
             engine = at.engine
             made = await at.off.beside(lambda: engine.compress(plan, summariser))
@@ -108,7 +114,7 @@ class Passes:
         except Exception as problem:
             if not at.take_over(f"it failed at compressing ({type(problem).__name__}: {problem})"):
                 raise
-            return await self.carry_out(await self.plan(plan.focus), by_code=by_code, by_hand=by_hand)
+            return await self.carry_out(await self.plan(plan.focus), by_code=by_code, by_hand=by_hand, looking=looking)
         if calls is not None:
             await self._learn(calls, made)
         duration = (time.perf_counter() - started) * 1000 + planned.ms
@@ -151,16 +157,6 @@ class Passes:
         if self.model is None or self._clock() >= until:
             return ""
         return f"summaries are written without a model until {time.strftime('%H:%M', time.localtime(until))}"
-
-    async def _notes(self, plan: Plan) -> str:
-        """What the memory provider has to add; asked once for a plan."""
-        if self._noted is not None and self._noted[0] is plan:
-            return self._noted[1]
-        notes, failure = await notes_of(self._memory, plan.sources)
-        if failure:
-            self._at.publish(NoticeRaised(failure, severity="warning"))
-        self._noted = (plan, notes)
-        return notes
 
     async def retell(self, problem: CompactionRefused) -> bool:
         """The provider refuses the block of its own compaction: the summary that code wrote beside it takes its place.

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hermes_tui.chat.events import NoticeRaised
+from hermes_tui.context.notes import notes_limit, remembered
+
+if TYPE_CHECKING:
+    from hermes_tui.chat.parts import Parts
 
 
 def system_prompt(directory: Path | None, *, tools: bool) -> str:
@@ -18,3 +26,21 @@ def system_prompt(directory: Path | None, *, tools: bool) -> str:
         "newest message."
     )
     return "\n".join(lines)
+
+
+async def prompt_of_new_chain(parts: Parts) -> str:
+    """The system prompt for a chain that begins now: ours, and what memory providers know, bounded by the model's window.
+
+    Made once, at the beginning: what is learned later reaches later chains.
+    """
+    directory = str(parts.directory) if parts.directory else None
+    tools = parts.tools.schemas if parts.tools is not None and parts.provider.tools else ()
+    prompt = system_prompt(parts.directory, tools=bool(tools))
+    texts = await parts.memory.prefetch(directory, lambda sentence: parts.publish(NoticeRaised(sentence, severity="warning")))
+    if not texts:
+        return prompt
+    return "\n".join(part for part in (prompt, await asyncio.to_thread(_remembered, parts, texts)) if part)
+
+
+def _remembered(parts: Parts, texts: tuple[str, ...]) -> str:
+    return remembered(texts, notes_limit(parts.facts(parts.model).window.value), parts.count)

@@ -42,10 +42,6 @@ class Work(Protocol):
     def focus(self) -> str | None:
         """The topic asked for."""
 
-    @property
-    def notes(self) -> str:
-        """What memory providers had to add."""
-
 
 class Refused(Exception):
     """The model answered, and the answer cannot stand for messages; the message is the reason."""
@@ -110,11 +106,10 @@ class Asking:
 
     def _instructions(self, *, updating: bool, tighter: bool) -> str:
         words = max(40, int(self._budget * _WORDS * (0.6 if tighter else 1.0)))
-        notes = self._work.notes or self._summariser.notes
         return instructions(
             updating=updating,
             focus=self._work.focus,
-            notes=notes,
+            notes=self._summariser.notes,
             words=words,
             tighter=tighter,
             own=self._summariser.prompt,

@@ -109,7 +109,6 @@ class ContextCompressor(ContextEngine):
             cap=max(1, int(plan.summary_cap / plan.scale) - MESSAGE_FRAME),
             focus=plan.focus,
             for_anchor=plan.for_anchor,
-            notes=summariser.notes if summariser else "",
         )
         compacted, failed = await self._compacted(plan, work, summariser)
         if compacted is not None:

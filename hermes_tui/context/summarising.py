@@ -45,7 +45,6 @@ class SummaryWork:
         cap: most tokens (as ``count`` counts them) of frame, prose and ledger together.
         focus: the topic asked for.
         for_anchor: the work was done for the user message after the summary.
-        notes: what memory providers had to add.
         beside: the messages that stay verbatim (head and tail): what stands in them need not be told again.
     """
 
@@ -54,7 +53,6 @@ class SummaryWork:
     cap: int
     focus: str | None = None
     for_anchor: bool = False
-    notes: str = ""
     beside: tuple[Message, ...] = ()
 
 

@@ -1,32 +1,24 @@
-"""The seam for memory providers, and the one that ships: none.
+"""The seam for memory providers: something that remembers across conversations.
 
-A provider is asked when a summary is drafted, with the messages that the summary will replace. What it returns is given to the
-summariser as notes. It is data from outside: bounded here, redacted and escaped where it is used, and a provider that fails
-or dawdles is left out, never in the way.
+Others are installed as packages: an entry point of the group ``hermes_tui.memory_providers`` names a factory that takes
+nothing and returns a `MemoryProvider`; the setting ``memory.providers`` names those that are used. Everything that a provider
+returns is data from outside: bounded, redacted and escaped where it is used. One that raises, dawdles or returns rubbish is
+left out.
 """
 
 from __future__ import annotations
 
-import asyncio
-import logging
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Final
 
-from hermes_tui.context.messages import Message, scrub
-
-NOTES_CHARS: Final = 4_000
-"""Characters of notes that one provider may add: about a thousand tokens, a tenth of the largest summary."""
-NOTES_SECONDS: Final = 5.0
-"""Time that a provider has; after that the summary is written without it."""
-
-
-_log = logging.getLogger(__name__)
+from hermes_tui.context.messages import Message
 
 
 class MemoryProvider(ABC):
-    """Something that remembers across conversations."""
+    """Something that remembers across conversations.
+
+    All hooks of one provider are called one after another, in a thread of its own. Only `on_pre_compress` has to be written.
+    """
 
     @property
     @abstractmethod
@@ -35,70 +27,30 @@ class MemoryProvider(ABC):
 
     @abstractmethod
     def on_pre_compress(self, messages: Sequence[Message]) -> str:
-        """What should be kept of MESSAGES, which a summary is about to replace; "" for nothing.
+        """What the summariser should know of MESSAGES, which a summary is about to replace; "" for nothing.
 
-        Called in a thread of its own, once per drafted summary, also for one that is never applied.
+        Called once for each summary that is written, also for one that is never applied; not for one that is only looked at.
         """
 
-    def close(self) -> None:  # noqa: B027 - most providers hold nothing
-        """Free what the provider holds."""
+    def prefetch(self, directory: str | None) -> str:
+        """What a new conversation that begins in DIRECTORY should know, what matters most first; "" for nothing.
 
-
-class NullMemory(MemoryProvider):
-    """Remembers nothing."""
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-        return "none"
-
-    def on_pre_compress(self, messages: Sequence[Message]) -> str:
-        """Nothing."""
+        It becomes part of the conversation's system prompt and stays the same for all of its life. Also asked to show the size
+        of a conversation that has not begun, so it may change nothing.
+        """
         return ""
 
+    def on_session_start(self, session: str) -> None:  # noqa: B027 - optional hooks do nothing
+        """SESSION was opened, new or to go on with."""
 
-async def notes_of(provider: MemoryProvider, messages: Sequence[Message]) -> tuple[str, str]:
-    """What PROVIDER has to add on MESSAGES, and why it has nothing where it failed ("" where it did not).
+    def on_session_switch(self, session: str, parent: str) -> None:  # noqa: B027
+        """The conversation goes on in SESSION after PARENT: a compression ended that, here or in another process."""
 
-    The notes are scrubbed and cut at `NOTES_CHARS`; a provider that raises, returns no text or takes longer than
-    `NOTES_SECONDS` adds nothing.
-    """
-    if isinstance(provider, NullMemory):
-        return "", ""
-    try:
-        said = await asyncio.wait_for(_asked(provider, tuple(messages)), NOTES_SECONDS)
-    except TimeoutError:
-        return "", f"The memory provider {provider.name} did not answer within {NOTES_SECONDS:.0f} s; its notes are left out."
-    except Exception as problem:
-        _log.warning("memory provider %s failed: %s", provider.name, type(problem).__name__)
-        return "", f"The memory provider {provider.name} failed ({type(problem).__name__}); its notes are left out."
-    if not isinstance(said, str):
-        return "", f"The memory provider {provider.name} returned no text; its notes are left out."
-    return scrub(said)[:NOTES_CHARS], ""
+    def on_session_end(self, session: str) -> None:  # noqa: B027
+        """SESSION was closed."""
 
+    def on_turn(self, session: str, messages: Sequence[Message]) -> None:  # noqa: B027
+        """A turn ended in SESSION: MESSAGES are the user's message and what answered it, as they were said."""
 
-async def _asked(provider: MemoryProvider, messages: tuple[Message, ...]) -> object:
-    """What PROVIDER returns, from a daemon thread: one that never answers must not hold up the end of the program."""
-    loop = asyncio.get_running_loop()
-    answer: asyncio.Future[object] = loop.create_future()
-
-    def settle(value: object, problem: Exception | None) -> None:
-        if answer.done():
-            return
-        if problem is None:
-            answer.set_result(value)
-        else:
-            answer.set_exception(problem)
-
-    def ask() -> None:
-        value: object = None
-        failed: Exception | None = None
-        try:
-            value = provider.on_pre_compress(messages)
-        except Exception as problem:
-            failed = problem
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(settle, value, failed)
-
-    threading.Thread(target=ask, name="hermes-memory", daemon=True).start()
-    return await answer
+    def close(self) -> None:  # noqa: B027
+        """Free what the provider holds; nothing is called after it."""

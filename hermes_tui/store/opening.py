@@ -23,8 +23,13 @@ from hermes_tui.store.errors import (
 
 APPLICATION_ID: Final = 1213486409
 """The application id in the file's header: "HTUI" in ASCII."""
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
 """The header's user version: how many migrations made the schema. Each migration raises both by one."""
+TABLES: Final = {
+    1: {"sessions", "messages", "entries", "edits", "summaries", "requests", "texts", "drafts", "engine_states"},
+    2: {"notes"},
+}
+"""The tables that each version brought: a file that lacks one of its own is not whole."""
 SMALLEST_PAGE: Final = 512
 """Bytes of the smallest page that SQLite has: no database is smaller."""
 CHECKED_BYTES: Final = 256 * 1024 * 1024
@@ -165,7 +170,7 @@ def _inspect_open(connection: sqlite3.Connection, path: Path) -> int:
         faults = [v for v in verdicts if v != "ok" and "inverted index" not in v]
         if faults:
             raise damaged(path, faults[0].splitlines()[-1].strip("* "))
-    missing = {"sessions", "messages", "entries", "edits", "summaries", "requests", "texts", "drafts", "engine_states"} - names
+    missing = set[str]().union(*(TABLES[n] for n in TABLES if n <= int(version))) - names
     if missing:
         raise damaged(path, f"the table {min(missing)} is missing")
     return int(version)

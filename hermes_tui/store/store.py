@@ -17,6 +17,7 @@ from hermes_tui.context.undoing import Row
 from hermes_tui.context.view import ContextView
 from hermes_tui.store import contexts, deletion, drafts, edits, forks, lineage, requests, search, states, transcript
 from hermes_tui.store.database import PATIENCE, Database
+from hermes_tui.store.notes import Notes
 from hermes_tui.store.records import (
     Applied,
     ChainRecord,
@@ -36,12 +37,14 @@ class Store:
 
     Attributes:
         path: the database file.
+        notes: what is remembered of the user.
         recovered: chains that got the message of a reply which was streaming when its process died, found on opening.
     """
 
     def __init__(self, database: Database, recovered: tuple[str, ...]) -> None:
         self._database = database
         self.path = database.path
+        self.notes = Notes(database)
         self.recovered = recovered
 
     @classmethod

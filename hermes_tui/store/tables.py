@@ -223,6 +223,31 @@ class EngineStateRow(Stored, table=True):
     updated: float
 
 
+class NoteRow(Stored, table=True):
+    """What is remembered of the user: a fact, or a rule set for good."""
+
+    __tablename__ = "notes"
+    __table_args__ = (
+        CheckConstraint("kind in ('fact', 'rule')", name="known_kind"),
+        CheckConstraint("author in ('code', 'model', 'user')", name="known_author"),
+    )
+
+    id: str = Field(primary_key=True)
+    text: str = Field(sa_type=Text)
+    """Redacted; "" in a deleted one whose text was wiped."""
+    kind: str
+    key: str = Field(sa_type=Text)
+    """What it was about when it was learned: a later note of the same key takes its place."""
+    author: str
+    source: str | None = None
+    """The message it came from. Neither this nor ``chain`` is a foreign key, since a note outlives its conversation."""
+    chain: str | None = None
+    cwd: str | None = None
+    created: float
+    updated: float
+    deleted: float | None = None
+
+
 METADATA: Final = Stored.metadata
 """All tables, for Alembic to compare with the migrations."""
 
@@ -240,3 +265,4 @@ edits: Final = _table("edits")
 requests: Final = _table("requests")
 texts: Final = _table("texts")
 engine_states: Final = _table("engine_states")
+notes: Final = _table("notes")

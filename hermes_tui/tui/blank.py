@@ -32,10 +32,9 @@ def welcome(room: Room) -> tuple[Block, ...]:
     return (Notice("welcome", "\n".join(lines)),)
 
 
-def blank_reading(parts: Parts) -> ContextReading:
-    """The inspector for a conversation that has not begun: system and tools against the window. Slow the first time."""
+def blank_reading(parts: Parts, prompt: str) -> ContextReading:
+    """The inspector for a conversation that has not begun: PROMPT and tools against the window. Slow the first time."""
     from hermes_tui.chat.limits import budgets_in_force
-    from hermes_tui.chat.system_prompt import system_prompt
     from hermes_tui.context.budgets import ImpossibleBudget
     from hermes_tui.context.engine import EngineState
     from hermes_tui.context.tokens import Meter
@@ -43,7 +42,6 @@ def blank_reading(parts: Parts) -> ContextReading:
     from hermes_tui.tui.surveys import context_reading
 
     tools = parts.tools.schemas if parts.tools is not None and parts.provider.tools else ()
-    prompt = system_prompt(parts.directory, tools=bool(tools))
     view = ContextView(chain="", session="", generation=0, model=parts.model, system=prompt, tools=tuple(tools))
     state = EngineState(scales=parts.store.learned_scales())
     meter = Meter(parts.count)

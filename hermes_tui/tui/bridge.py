@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -40,6 +41,7 @@ class Bridge:
         self.live = LiveReply(lambda: screen.transcript)
         self.totals = Totals()
         self._notices = self._asked = 0
+        self._held: list[happened.NoticeRaised] | None = None
         self._queued: list[tuple[str, str]] = []
         self._queued_number = 0
         self._written = ""
@@ -74,9 +76,24 @@ class Bridge:
 
         It is drawn in the app's own context: a summary is written on a loop of its own, and what comes from there knows no app.
         """
+        if self._held is not None and isinstance(event, happened.NoticeRaised):
+            self._held.append(event)
+            return
         handler = self._handlers.get(type(event))
         if handler is not None and self._screen.is_attached:
             self._context.copy().run(handler, event)
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """While a page is being opened, notices wait for it: they would be wiped with the page before."""
+        waiting: list[happened.NoticeRaised] = []
+        self._held = waiting
+        try:
+            yield
+        finally:
+            self._held = None
+            for event in waiting:
+                self.publish(event)
 
     def fresh(self) -> None:
         """Another conversation lies open: nothing of the one before is counted or waits."""

@@ -123,10 +123,12 @@ class Desk:
             summary_provider=room.summary_provider,
             summary_model=room.choice.summariser,
             directory=room.directory,
+            memory=room.memory,
         )
 
     async def start_afresh(self) -> None:
         """An empty page. Its chain is made when the first message is sent: looking around leaves nothing behind."""
+        from hermes_tui.chat.system_prompt import prompt_of_new_chain
         from hermes_tui.tui.blank import blank_reading, welcome
 
         await self._put_away()
@@ -138,7 +140,8 @@ class Desk:
         screen.heading.show(title="New conversation", model=room.model, ordinal=1, sessions=1)
         self.bridge.fresh()
         screen.composer.history_of_prompts.seed([])
-        screen.show_context(await aside(blank_reading, self.parts()))
+        parts = self.parts()
+        screen.show_context(await aside(blank_reading, parts, await prompt_of_new_chain(parts)))
 
     async def open_chain(self, session_or_chain: str) -> None:
         """Open the tip of a chain to go on with it.
@@ -148,11 +151,12 @@ class Desk:
         """
         from hermes_tui.chat.conversation import Conversation
 
-        opened = await Conversation.open(self.parts(), session_or_chain)
-        await self._put_away()
-        self.conversation = opened
-        self.bridge.fresh()
-        await self.show_chain()
+        with self.bridge.held():
+            opened = await Conversation.open(self.parts(), session_or_chain)
+            await self._put_away()
+            self.conversation = opened
+            self.bridge.fresh()
+            await self.show_chain()
 
     async def show_chain(self) -> None:
         """Show the open chain as the store has it."""
@@ -201,12 +205,13 @@ class Desk:
                 from hermes_tui.chat.conversation import Conversation
 
                 try:
-                    self.conversation = await Conversation.start_new(self.parts())
+                    with self.bridge.held():
+                        self.conversation = await Conversation.start_new(self.parts())
+                        self.screen.transcript.set_blocks(())
                 except Exception as error:
                     self.failed(error)
                     self.screen.composer.give_back(text)
                     return
-                self.screen.transcript.set_blocks(())
             conversation = self.conversation
         await conversation.send(text)
         if not conversation.busy and not conversation.closed:
@@ -400,6 +405,7 @@ class Desk:
             release = getattr(room.tools, "close", None)
             if release is not None:
                 release()
+            room.memory.close()
             with contextlib.suppress(Exception):
                 await room.choice.provider.close()
             await aside(room.store.close)

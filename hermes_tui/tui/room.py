@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hermes_tui.memory.memory import Memory
 from hermes_tui.paths import Paths
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ class Room:
         infos: what the provider says of its models, as far as it was asked.
         directory: the folder that tools are confined to.
         summary_provider: who summarises; None for the provider that answers.
+        memory: what remembers across conversations.
     """
 
     paths: Paths
@@ -40,6 +42,7 @@ class Room:
     model: str
     infos: tuple[ModelInfo, ...] = ()
     summary_provider: ChatProvider | None = None
+    memory: Memory = field(default_factory=Memory)
 
     @property
     def embedded(self) -> bool:
@@ -83,6 +86,7 @@ def load_room(paths: Paths) -> Room:
     from hermes_tui.llm.keys import Keys
     from hermes_tui.llm.tokenizer import load_counter
     from hermes_tui.log import start_logging
+    from hermes_tui.memory.registry import memory_of
     from hermes_tui.paths import make_private_folder
     from hermes_tui.store.store import Store
 
@@ -95,7 +99,18 @@ def load_room(paths: Paths) -> Room:
         keys = Keys(paths.key_file)
         choice = choose(settings, keys)
         directory = Path(settings.tools.directory).expanduser().resolve() if settings.tools.directory else Path.cwd()
-        return Room(paths, settings, store, keys, choice, load_counter(), _tools(settings, directory), directory, choice.model)
+        return Room(
+            paths=paths,
+            settings=settings,
+            store=store,
+            keys=keys,
+            choice=choice,
+            count=load_counter(),
+            tools=_tools(settings, directory),
+            directory=directory,
+            model=choice.model,
+            memory=memory_of(settings.memory.providers, store.notes),
+        )
     except BaseException:
         store.close()
         raise

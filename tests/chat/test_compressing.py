@@ -32,6 +32,7 @@ from hermes_tui.context.view import Change
 from hermes_tui.llm.messages_api import MessagesApi
 from hermes_tui.llm.recorded import RecordedProvider, RecordedReply
 from hermes_tui.llm.tokenizer import load_counter
+from hermes_tui.memory.memory import Memory
 from hermes_tui.memory.provider import MemoryProvider
 from hermes_tui.store.ids import new_id
 from tests.chat.stage import SUMMARY, FakeApi, Stage, sent_and_logged
@@ -306,20 +307,20 @@ async def test_another_engine_that_fails_is_set_aside_in_sight(fake: Fake, stage
 
 
 async def test_memory_is_asked_when_a_summary_is_drafted_and_cannot_get_in_the_way(fake: Fake, stage: At) -> None:
-    for memory in (Remembering(), Failing()):
+    for provider in (Remembering(), Failing()):
         on = stage(fake(*QUICK))
-        conversation = await on.start(summary_provider=summaries(SUMMARY), memory=memory, foreground=True)
+        conversation = await on.start(summary_provider=summaries(SUMMARY), memory=Memory([provider]), foreground=True)
         await fill(on, 0.6)
         await conversation.compress()
         assert len(on.said(Compressed)) == 1
         body = on.store.body(next(r.id for r in on.store.requests(conversation.chain) if r.purpose == "summary"))
-        if isinstance(memory, Remembering):
-            assert len(memory.asked) == 1
-            assert memory.asked[0]
-            assert "prefers tabs" in str(body)
+        if isinstance(provider, Remembering):
+            assert len(provider.asked) == 1
+            assert provider.asked[0]
+            assert str(body).count("prefers tabs") == 1
             assert len(str(body)) < 60_000
         else:
-            assert any(memory.name in n.text for n in on.said(NoticeRaised))
+            assert any(provider.name in n.text for n in on.said(NoticeRaised))
         await on.close()
         (on.directory / "hermes.db").unlink()
 

@@ -118,8 +118,8 @@ def test_no_secret_reaches_a_prompt_a_summary_or_a_ledger(behaviour, small) -> N
         *act(4, "write", "done", path=".env", content=leak),
         *long_talk(8, 3),
     )
-    summariser = Summariser("small-model", 50_000, ask, source_cap=1_000 if small else None)
-    work = SummaryWork(sources, None, 1_500, focus=f"the api_key={SECRETS[1]}", notes=leak)
+    summariser = Summariser("small-model", 50_000, ask, source_cap=1_000 if small else None, notes=leak)
+    work = SummaryWork(sources, None, 1_500, focus=f"the api_key={SECRETS[1]}")
     summary = summary_of(written(work, summariser), work, "s")
     for text in (*(p.text + p.system for p in prompts), summary.text, repr(summary.ledger), repr(summary.prose)):
         for secret in SECRETS:
@@ -289,7 +289,7 @@ def test_nothing_is_written_where_there_is_nothing_to_win() -> None:
 async def test_the_topic_that_was_asked_for_stands_in_the_summary() -> None:
     words = "we talk of many things here " * 40
     said = tuple(Message(f"t{n}", n, "user", ({"type": "text", "text": f"part {n}: {words}"},), "user") for n in range(6))
-    work = SummaryWork(sources=said, previous=None, cap=400, focus="ports", for_anchor=False, notes="")
+    work = SummaryWork(sources=said, previous=None, cap=400, focus="ports", for_anchor=False)
     for who in (None, Summariser("small-model", 8_000, answers("good"))):
         written = await write_summary(work, who, count)
         summary = summary_of(written, work, "s1")
