@@ -97,7 +97,7 @@ async def shoot(name: str, scene: Scene, *, theme: str) -> None:
             story.replies(),
             results=story.results(),
             schemas=story.TOOLS,
-            main_arguments=story.MAIN_ARGUMENTS,
+            declarations=story.DECLARATIONS,
             summaries=[said(story.SUMMARY)] * 4,
             summary_pace=half_way,
             directory=Path("~/importer"),

@@ -127,8 +127,8 @@ class Parts:
 
     @property
     def _options(self) -> CompressorOptions:
-        main = dict(self.tools.main_arguments) if self.tools is not None else {}
-        return CompressorOptions(self.settings.context.protect_first_n, main)
+        declared = self.tools.declarations if self.tools is not None else {}
+        return CompressorOptions(self.settings.context.protect_first_n, declared)
 
 
 def _facts(provider: Any, model: str, parts: Parts, *, main: bool) -> ModelFacts:

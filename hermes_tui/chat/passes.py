@@ -11,7 +11,7 @@ from typing import Final, Literal
 from hermes_tui.chat import breaker
 from hermes_tui.chat.events import Compressed, NothingCompressed, NoticeRaised
 from hermes_tui.chat.limits import compacts_by_itself
-from hermes_tui.chat.prepared import GAIN, Prepared
+from hermes_tui.chat.prepared import Prepared
 from hermes_tui.chat.remembering import Remembering
 from hermes_tui.chat.replies import DELAYS, CostOf
 from hermes_tui.chat.requests import Requests
@@ -20,6 +20,7 @@ from hermes_tui.chat.summariser import REST_SECONDS, SummaryCalls, SummaryModel,
 from hermes_tui.context.check import violations
 from hermes_tui.context.engine import Compression, Plan, Refusal, Summariser, Trigger
 from hermes_tui.context.notes import fitted, notes_limit
+from hermes_tui.context.planning import GAIN
 from hermes_tui.context.regions import Regions
 from hermes_tui.context.tokens import Meter
 from hermes_tui.context.view import Change, ContextView

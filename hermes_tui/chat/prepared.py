@@ -11,10 +11,8 @@ from dataclasses import dataclass, replace
 
 from hermes_tui.context.check import violations
 from hermes_tui.context.engine import Compression, Plan
+from hermes_tui.context.planning import GAIN
 from hermes_tui.context.view import Change, ContextView, Treatment
-
-GAIN = 0.9
-"""A compression gains if the context after it is at most this share of the one before, measured alike (design, Gain)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """Acts: what a tool call did, in the few words that ledger, extracts and placeholders are made of.
 
-Nothing here knows a tool by name. What a call did is read from the names of its arguments, which tools of all makers choose
-alike (a path and a new text: an edit; a command: a run), and how it went from its result.
+The one reading of calls. Nothing here knows a tool by name. A tool may declare how its calls and results are read
+(`Declaration`); for any other, what a call did is read from the names of its arguments, which tools of all makers choose alike
+(a path and a new text: an edit; a command: a run), and how it went from its result.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from functools import lru_cache
+from typing import Any, Final, Literal
 
 from hermes_tui.context.messages import Block, Message, calls_of, result_text, results_of
 
@@ -45,6 +47,30 @@ ERROR_LINE = re.compile(
     re.I,
 )
 """A line that tells what went wrong."""
+_LINES_READ: Final = 400
+"""Characters of a line that a tool's own pattern is tried on: no pattern may stall on a line without end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """What a tool declares about its calls and results, as data; what is left empty is read as for a tool nobody knows.
+
+    Attributes:
+        main_argument: the argument that tells what a call was about.
+        verb: what its calls do; with read, edited and wrote the main argument is the file.
+        exit_code: a regular expression whose first group is the exit code, looked for at either end of a result.
+        error_line: a regular expression that fits the lines of a result which tell what went wrong.
+    """
+
+    main_argument: str = ""
+    verb: Verb | None = None
+    exit_code: str = ""
+    error_line: str = ""
+
+
+NO_DECLARATION: Final = Declaration()
+Declarations = Mapping[str, Declaration]
+"""Tool name -> what the tool declares."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +80,8 @@ class Act:
     Attributes:
         name: the tool's.
         verb: what it was.
-        target: the main argument as one line: a path, a command, a query.
+        target: what it was about as one line: a path, a command, a query; all short arguments where nothing tells.
+        main: its main argument as one line; where nothing tells it, the first text.
         path: the file it was about, where it was about one.
         arguments: the call's input.
         output: the text of the result, "" where there is none.
@@ -68,6 +95,7 @@ class Act:
     name: str
     verb: Verb
     target: str
+    main: str
     path: str | None
     arguments: Mapping[str, Any]
     output: str
@@ -131,20 +159,44 @@ def _verb(arguments: Mapping[str, Any]) -> tuple[Verb, str, str | None]:
     return "called", ", ".join(text for text in strings_in(arguments) if len(text) <= _SHORT), None
 
 
-def exit_code_of(output: str, is_error: bool) -> int | None:
+def _ends(output: str) -> str:
+    """The two ends of OUTPUT, where tools report how a call ended."""
+    return output if len(output) <= 2 * _EXIT_REACH else output[:_EXIT_REACH] + "\n" + output[-_EXIT_REACH:]
+
+
+@lru_cache(maxsize=256)
+def _compiled(pattern: str) -> re.Pattern[str] | None:
+    """A declared PATTERN; None for none, and for one that is no regular expression."""
+    try:
+        return re.compile(pattern, re.MULTILINE) if pattern else None
+    except re.error:
+        return None
+
+
+def exit_code_of(output: str, is_error: bool, declared: str = "") -> int | None:
     """The exit code that a result reports at its start or end; 1 for an error without one; None where nothing was reported."""
-    ends = output if len(output) <= 2 * _EXIT_REACH else output[:_EXIT_REACH] + "\n" + output[-_EXIT_REACH:]
-    found = _EXIT.findall(ends)
-    if found:
-        return int(found[-1])
+    own = _compiled(declared)
+    if own is not None and own.groups:
+        last = next(iter(reversed([found[1] for found in own.finditer(_ends(output))])), None)
+        if last is not None and re.fullmatch(r"-?\d{1,10}", last):
+            return int(last)
+        return 1 if is_error else None
+    codes = _EXIT.findall(_ends(output))
+    if codes:
+        return int(codes[-1])
     return 1 if is_error else None
 
 
-def first_error(output: str) -> str:
+def first_error(output: str, declared: str = "") -> str:
     """The first line of OUTPUT that tells what went wrong, else its first line that holds a word.
 
     A line that only reports the exit code tells nothing that the code itself does not.
     """
+    own = _compiled(declared)
+    if own is not None:
+        for line in output.splitlines():
+            if own.search(line[:_LINES_READ]):
+                return one_line(line)
     first = ""
     for line in output.splitlines():
         line = one_line(line)
@@ -156,32 +208,61 @@ def first_error(output: str) -> str:
     return first
 
 
-def act_of(call: Block, result: Block | None, message: str = "", result_message: str = "") -> Act:
-    """What CALL did, by its arguments and its RESULT (None: not answered)."""
+def act_of(
+    call: Block,
+    result: Block | None,
+    message: str = "",
+    result_message: str = "",
+    declaration: Declaration = NO_DECLARATION,
+) -> Act:
+    """What CALL did, by its arguments and its RESULT (None: not answered), read as its tool's DECLARATION says."""
     given = call.get("input")
     arguments: Mapping[str, Any] = given if isinstance(given, Mapping) else {"": given} if given else {}
-    verb, target, path = _verb(arguments)
+    verb, target, main, path = _about(arguments, declaration)
     output = result_text(result) if result is not None else ""
     is_error = bool(result.get("is_error")) if result is not None else False
-    code = exit_code_of(output, is_error) if verb in ("ran", "called") or is_error else None
+    reports = verb in ("ran", "called") or is_error or bool(declaration.exit_code)
+    code = exit_code_of(output, is_error, declaration.exit_code) if reports else None
     failed = is_error or bool(code)
     return Act(
         name=str(call.get("name", "")),
         verb=verb,
         target=one_line(target),
+        main=one_line(main),
         path=path,
         arguments=arguments,
         output=output,
         failed=failed,
         exit_code=code,
-        error=first_error(output) if failed else "",
+        error=first_error(output, declaration.error_line) if failed else "",
         message=message,
         result_message=result_message,
     )
 
 
-def acts_of(messages: Sequence[Message]) -> Iterator[tuple[int, Act]]:
-    """(index of the calling message, act) for every call in MESSAGES. Results are looked for in the next message only."""
+def _about(arguments: Mapping[str, Any], declaration: Declaration) -> tuple[Verb, str, str, str | None]:
+    """(verb, target, main argument, path) of a call with ARGUMENTS."""
+    declared = arguments.get(declaration.main_argument) if declaration.main_argument else None
+    own = next((text for text in strings_in(declared) if text.strip()), "")
+    if own and declaration.verb is not None:
+        return declaration.verb, own, own, own if declaration.verb in ("read", "edited", "wrote") else None
+    verb, target, path = _verb(arguments)
+    if declaration.verb is not None and declaration.verb != verb:
+        verb, path = declaration.verb, path if declaration.verb in ("read", "edited", "wrote") else None
+    if own:
+        return verb, target if verb != "called" else own, own, path
+    if verb == "called":
+        return verb, target, next((v for v in arguments.values() if isinstance(v, str) and v.strip()), target), path
+    return verb, target, target, path
+
+
+def acts_of(messages: Sequence[Message], declarations: Declarations | None = None) -> Iterator[tuple[int, Act]]:
+    """(index of the calling message, act) for every call in MESSAGES. Results are looked for in the next message only.
+
+    Args:
+        messages: any stretch of a conversation.
+        declarations: what the tools themselves declare.
+    """
     for at, message in enumerate(messages):
         calls = calls_of(message)
         if not calls:
@@ -189,7 +270,9 @@ def acts_of(messages: Sequence[Message]) -> Iterator[tuple[int, Act]]:
         after = messages[at + 1] if at + 1 < len(messages) else None
         results = {str(b.get("tool_use_id")): b for b in results_of(after)} if after is not None else {}
         for call in calls:
-            yield at, act_of(call, results.get(str(call.get("id"))), message.id, after.id if after is not None else "")
+            declaration = (declarations or {}).get(str(call.get("name", "")), NO_DECLARATION)
+            result = results.get(str(call.get("id")))
+            yield at, act_of(call, result, message.id, after.id if after is not None else "", declaration)
 
 
 def changes_in(value: Any) -> tuple[list[str], list[str]]:

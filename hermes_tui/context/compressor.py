@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from hermes_tui.context.acts import Declarations
 from hermes_tui.context.budgets import Budgets
 from hermes_tui.context.compaction import provider_block
 from hermes_tui.context.engine import (
@@ -24,6 +25,7 @@ from hermes_tui.context.engine import (
 from hermes_tui.context.fidelity import fidelity
 from hermes_tui.context.messages import Block, Message, result_text, results_of
 from hermes_tui.context.planning import GAIN, Planner
+from hermes_tui.context.pruning import Pruner
 from hermes_tui.context.rendering import sent_rows
 from hermes_tui.context.summaries import Summary
 from hermes_tui.context.summarising import SummaryWork, summary_of, write_summary
@@ -37,11 +39,11 @@ class CompressorOptions:
 
     Attributes:
         protect_first_n: messages protected at the start, the system prompt counted as one.
-        main_arguments: tool name -> the name of its main argument, as the tools declare it.
+        declarations: what the tools themselves declare about their calls and results, by name.
     """
 
     protect_first_n: int = 3
-    main_arguments: Mapping[str, str] | None = None
+    declarations: Declarations | None = None
 
 
 class ContextCompressor(ContextEngine):
@@ -54,11 +56,14 @@ class ContextCompressor(ContextEngine):
     """
 
     name: ClassVar[str] = "compressor"
+    reopening: ClassVar[str] = ""
+    """The name of the engine's own tool that gives the model a message back by its id; "" where it offers none."""
 
     def __init__(self, count: Count, new_id: Callable[[], str], options: CompressorOptions | None = None) -> None:
         self.meter = Meter(count)
         self._new_id = new_id
         self._options = options or CompressorOptions()
+        self._pruner = Pruner(self._options.declarations, self.reopening)
 
     def update_from_response(self, state: EngineState, view: ContextView, usage: Usage) -> EngineState:
         """Anchor the size on what was measured for VIEW, and learn the model's scale from it."""
@@ -79,15 +84,10 @@ class ContextCompressor(ContextEngine):
 
     def plan(self, view: ContextView, state: EngineState, budgets: Budgets, focus: str | None = None) -> Plan:
         """What would be done if one compressed now."""
-        planner = Planner(
-            view,
-            state,
-            budgets,
-            self.meter,
-            protect_first_n=self._options.protect_first_n,
-            declared=self._options.main_arguments,
-        )
-        return planner.plan(focus)
+        return self._planner(view, state, budgets).plan(focus)
+
+    def _planner(self, view: ContextView, state: EngineState, budgets: Budgets) -> Planner:
+        return Planner(view, state, budgets, self.meter, self._pruner, protect_first_n=self._options.protect_first_n)
 
     def status(self, state: EngineState) -> str:
         """Why automatic compression does not run, where it does not."""

@@ -135,6 +135,7 @@ class Plan:
         summary_cap: tokens that prose, ledger and frame may take together.
         for_anchor: the work summarised was done for the user message after the summary.
         focus: the topic asked for ("" for a run by hand without one, None for an automatic run).
+        why: why it is made, where that is not the size ("the prompt cache is cold").
         tokens_before, tokens_after: size of the next request now, and as projected.
         scale: real tokens per estimated token at planning.
     """
@@ -153,6 +154,7 @@ class Plan:
     summary_cap: int = 0
     for_anchor: bool = False
     focus: str | None = None
+    why: str = ""
     tokens_before: int = 0
     tokens_after: int = 0
     scale: float = 1.0

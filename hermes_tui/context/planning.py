@@ -2,41 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from hermes_tui.context.budgets import Budgets
 from hermes_tui.context.engine import EngineState, Plan, Prune, Refusal
 from hermes_tui.context.groups import UnpairedCalls
-from hermes_tui.context.messages import Message, result_text, results_of
-from hermes_tui.context.pruning import clipped_results, prune_reasons, pruned_call, pruned_results
+from hermes_tui.context.messages import Block, Message, result_text, results_of
+from hermes_tui.context.placeholders import clipped_results
+from hermes_tui.context.pointers import reworded
+from hermes_tui.context.pruning import Pruner
 from hermes_tui.context.regions import Cut, Region, Regions, Span, cut_view, spans_of
-from hermes_tui.context.rendering import sent_rows
+from hermes_tui.context.sizing import Row, Sizing, row_of
 from hermes_tui.context.tokens import Meter
 from hermes_tui.context.view import Change, ContextView, Entry, Treatment
 
 GAIN: Final = 0.9
-"""A compression leaves at most this share of what was there, or it is a no-op (design: gain)."""
-NOTE_TOKENS: Final = 20
-"""A note beside the new summary, with its frame."""
+"""A compression leaves at most this share of what was there, measured alike, or it is a no-op (design: gain)."""
+COLD: Final = "the prompt cache is cold"
+"""Why a prune is made below the threshold."""
 LEAST_SUMMARY: Final = 120
 """Tokens; a summary smaller than this could hold little more than its frame."""
 LEAST_CLIP: Final = 60
-
-
-@dataclass(frozen=True, slots=True)
-class _Parts:
-    """What a plan would change, before it is decided whether it may."""
-
-    closed: tuple[Entry, ...]
-    prunes: tuple[Prune, ...]
-
-    @property
-    def change(self) -> Change:
-        """The change without the summary, for sizing."""
-        positions = [*(e.position for e in self.closed), *(p.entry.position for p in self.prunes)]
-        return Change(tuple(positions), tuple(p.entry for p in self.prunes))
 
 
 class Planner:
@@ -47,8 +35,8 @@ class Planner:
         state: anchor and scale.
         budgets: the numbers in force.
         meter: the token estimates.
+        pruner: words the placeholders.
         protect_first_n: messages of the head, the system prompt counted.
-        declared: tool name -> its main argument, for placeholders.
     """
 
     def __init__(
@@ -57,146 +45,186 @@ class Planner:
         state: EngineState,
         budgets: Budgets,
         meter: Meter,
+        pruner: Pruner | None = None,
         *,
         protect_first_n: int = 3,
-        declared: Mapping[str, str] | None = None,
     ) -> None:
         self.view, self.state, self.budgets, self.meter = view, state, budgets, meter
+        self.pruner = pruner or Pruner()
         self.protect_first_n = protect_first_n
-        self.declared = declared
         self.scale = meter.scale(view, state)
-        self.estimate = meter.estimate(view)
-        self.tokens_before = meter.size(view, state).tokens
-        self._tokens = {r.entry.position: round(self.scale * meter.row(r)) for r in sent_rows(view) if r.entry is not None}
+        self.sizing = Sizing(view, meter)
+        self.tokens_before = meter.size_of(self.sizing.estimate, view, state).tokens
+        self._tokens = {position: round(self.scale * tokens) for position, tokens in self.sizing.tokens.items()}
 
     def plan(self, focus: str | None = None) -> Plan:
         """The plan if one compressed now; ``focus`` is None for an automatic run, "" for one by hand without a topic."""
+        cut = self._cut()
+        if isinstance(cut, Refusal):
+            return self._refused(None, cut)
+        old = self._before_run(cut)
+        if focus is None and (alone := self._prune_alone(cut, old)) is not None:
+            return alone
+        plan = self._summarise(cut, focus)
+        if plan.kind is None and focus is None and len(old) < len(cut.middle):
+            plan = self._prune_alone(cut, cut.middle) or plan
+        if plan.kind is None:
+            plan = self._prune(cut, cut.middle) or plan
+        return plan
+
+    def cold(self) -> Plan | None:
+        """While the prompt cache is cold an edit costs nothing: the plan that only prunes, if it gains; else None."""
+        cut = self._cut()
+        if isinstance(cut, Refusal):
+            return None
+        plan = self._prune(cut, cut.middle, least=0)
+        return None if plan is None else replace(plan, why=COLD)
+
+    def _cut(self) -> Cut | Refusal:
+        """The view in head, middle and tail, or why it cannot be compressed at all."""
         if self.view.has_open_call:
-            return self._refused(Regions(), Refusal("open_call", "A tool call is not answered yet."))
+            return Refusal("open_call", "A tool call is not answered yet.")
         try:
             spans = spans_of(self.view, lambda e: self._tokens.get(e.position, 0))
         except UnpairedCalls as broken:
-            return self._refused(Regions(), Refusal("nothing_eligible", f"The context is not a valid conversation: {broken}."))
+            return Refusal("nothing_eligible", f"The context is not a valid conversation: {broken}.")
+        self.pruner.forget(spans)
         cut = cut_view(spans, self.budgets, protect_first_n=self.protect_first_n)
-        if cut.anchor is None:
-            return self._refused(self._regions(cut), Refusal("nothing_eligible", "There is no user message yet."))
-        pruned = self._prunes(spans, (i for i in cut.middle))
-        if focus is None:
-            alone = self._prune_alone(cut, pruned)
-            if alone is not None:
-                return alone
-        return self._summarise(spans, cut, focus)
+        return cut if cut.anchor is not None else Refusal("nothing_eligible", "There is no user message yet.")
 
     # -- layer 1 alone -------------------------------------------------------------------------------------------
 
-    def _prune_alone(self, cut: Cut, prunes: tuple[Prune, ...]) -> Plan | None:
-        """A plan that only prunes, where that suffices: it reaches the prune target and is worth a cache break."""
+    def _before_run(self, cut: Cut) -> tuple[int, ...]:
+        """What may be pruned without touching an open tool loop; all of the middle where that is nothing."""
+        if not self._in_loop or cut.anchor is None:
+            return cut.middle
+        before = tuple(i for i in cut.middle if i < cut.anchor and not cut.spans[i].is_pinned)
+        return before or cut.middle
+
+    def _prune_alone(self, cut: Cut, old: Sequence[int]) -> Plan | None:
+        """A plan that only prunes, where that suffices: it reaches the prune target. What nothing is lost with goes first."""
+        for dead in (True, False):
+            plan = self._prune(cut, old, dead=dead)
+            if plan is not None and plan.tokens_after <= self.budgets.prune_target:
+                return plan
+        return None
+
+    def _prune(self, cut: Cut, old: Sequence[int], *, dead: bool = False, least: int | None = None) -> Plan | None:
+        """A plan that prunes the OLD spans (with DEAD: what of them nothing is lost with) and is worth a cache break."""
+        prunes = self._settled(self._prunes(cut.spans, old, dead=dead))
         if not prunes:
             return None
-        after = self._size_with(_Parts((), prunes))
-        if self.tokens_before - after < self.budgets.prune_batch or after > self.budgets.prune_target:
+        after = self._size_with((), prunes)
+        if self.tokens_before - after < (self.budgets.prune_batch if least is None else least):
             return None
         if after > GAIN * self.tokens_before:
             return None
-        return replace(self._base(self._regions(cut)), kind="prune", prunes=prunes, tokens_after=after)
+        return replace(self._base(), regions=self._regions(cut), kind="prune", prunes=prunes, tokens_after=after)
 
-    def _prunes(self, spans: tuple[Span, ...], wanted: Iterable[int]) -> tuple[Prune, ...]:
+    def _prunes(self, spans: Sequence[Span], wanted: Iterable[int], *, dead: bool = False) -> tuple[Prune, ...]:
         """The entries of the WANTED spans whose content would give way to placeholders."""
-        wanted = tuple(wanted)
-        reasons = prune_reasons(spans, frozenset(range(len(spans))) - frozenset(wanted))
+        wanted = tuple(i for i in wanted if not spans[i].is_pinned)
+        going = frozenset(wanted)
+        marks = self.pruner.marks(spans, lambda i, mark: i not in going or (dead and not mark.dead))
         found: list[Prune] = []
         for i in wanted:
             span = spans[i]
-            if span.group.kind != "calls" or span.is_pinned:
-                continue
-            call, results = span.entries
-            if call.message is None or results.message is None:
-                continue
-            named = reasons.get(results.message.id, {})
-            if call.treatment is Treatment.VERBATIM:
-                found += self._prune(call, pruned_call(call.content), "old call")
-            if results.treatment in (Treatment.VERBATIM, Treatment.CLIPPED):
-                sent = pruned_results(call.message.content, results.message.content, named, self.declared)
-                why = next(iter(named.values()), "old output")
-                found += self._prune(results, sent, why)
+            if span.group.kind == "calls":
+                call, results = span.entries
+                made, answered = span.group.messages
+                if call.treatment is Treatment.VERBATIM and not dead:
+                    found += self._pruned(call, self.pruner.call(made, answered), "long arguments of an old call")
+                reasons = [mark if mark.dead or not dead else None for mark in marks[answered.id]]
+                sent = results.sent if results.treatment is Treatment.PRUNED else None
+                why = next((mark.reason for mark in reasons if mark is not None and mark.reason), "old output")
+                found += self._pruned(results, self.pruner.results(made, answered, reasons, sent), why)
+            elif span.group.kind == "user" and not dead and span.entries[0].treatment is Treatment.VERBATIM:
+                found += self._pruned(span.entries[0], self.pruner.said(span.group.messages[0]), "an old image or document")
         return tuple(found)
 
-    def _prune(self, entry: Entry, sent: tuple[Mapping[str, object], ...] | None, reason: str) -> list[Prune]:
+    def _pruned(self, entry: Entry, sent: tuple[Block, ...] | None, reason: str) -> list[Prune]:
         if sent is None:
             return []
         new = replace(entry, treatment=Treatment.PRUNED, sent=sent)
         return [Prune(new, reason, self._tokens.get(entry.position, 0), round(self.scale * self.meter.entry(new)))]
 
+    def _settled(self, prunes: tuple[Prune, ...], closed: Sequence[Entry] = ()) -> tuple[Prune, ...]:
+        """PRUNES, and with them the pointers whose copies they or the CLOSED entries take away, worded anew."""
+        gone = (*(e.position for e in closed), *(p.entry.position for p in prunes))
+        if not gone:
+            return prunes
+        new = reworded(self.view, Change(gone, tuple(p.entry for p in prunes)), self.pruner)
+        if not new:
+            return prunes
+        kept = tuple(p for p in prunes if p.entry.position not in {e.position for e in new})
+        return (*kept, *(p for e in new for p in self._pruned(e, e.sent, "the copy that it points to goes")))
+
     # -- the summary ---------------------------------------------------------------------------------------------
 
-    def _summarise(self, spans: tuple[Span, ...], cut: Cut, focus: str | None) -> Plan:
+    def _summarise(self, cut: Cut, focus: str | None) -> Plan:
         """A plan that tells the middle again as a summary; the head yields first, then the tail, until it fits."""
-        plan = self._summarise_cut(spans, cut, focus)
+        plan = self._summarise_cut(cut, focus)
         if plan.kind is None or plan.tokens_after <= self.budgets.threshold:
             return plan
         if cut.head:
-            plan = self._better(plan, self._summarise_cut(spans, cut_view(spans, self.budgets, protect_first_n=1), focus))
+            plan = self._better(plan, self._summarise_cut(cut_view(cut.spans, self.budgets, protect_first_n=1), focus))
         if plan.tokens_after > self.budgets.threshold:
             over = plan.tokens_after - self.budgets.threshold
             tail = dict(plan.regions.tokens).get("tail", 0)
-            shorter = cut_view(spans, self.budgets, protect_first_n=1, tail_limit=max(0, tail - over))
-            plan = self._better(plan, self._summarise_cut(spans, shorter, focus))
+            shorter = cut_view(cut.spans, self.budgets, protect_first_n=1, tail_limit=max(0, tail - over))
+            plan = self._better(plan, self._summarise_cut(shorter, focus))
         return plan
 
     @staticmethod
     def _better(old: Plan, new: Plan) -> Plan:
         return new if new.kind is not None and new.tokens_after <= old.tokens_after else old
 
-    def _summarise_cut(self, spans: tuple[Span, ...], cut: Cut, focus: str | None) -> Plan:
-        spared = self._run_pruned(spans, cut)
-        if spared is not None:
-            cut, run_prunes = spared
-        else:
-            run_prunes = ()
-        regions = self._regions(cut)
-        middle = [spans[i] for i in cut.middle if not spans[i].is_pinned]
+    def _summarise_cut(self, cut: Cut, focus: str | None) -> Plan:
+        cut, prunes = self._run_pruned(cut) or (cut, ())
+        middle = [cut.spans[i] for i in cut.middle if not cut.spans[i].is_pinned]
         closed = [e for span in middle for e in span.entries]
         sources = tuple(m for span in middle for m in span.group.messages)
         if not sources:
-            return self._clipped_only(spans, regions)
-        previous = self.view.summary
+            return self._clipped_only(cut)
         closed_all = tuple(sorted((*closed, *(e for e in self.view.entries if e.summary)), key=lambda e: e.position))
-        parts = _Parts(closed_all, run_prunes)
-        note = round(self.scale * NOTE_TOKENS)
-        base = self._size_with(parts) + note
-        if base + self._summary_cap(sources) > self.budgets.usable:
-            clips = self._clips(spans[-1], base + self._summary_cap(sources))
-            if clips:
-                parts = _Parts(closed_all, (*run_prunes, *clips))
-                base = self._size_with(parts) + note
-        # Where what is replaced is small by now (its results are pruned already), the summary is kept small enough to gain.
-        cap = min(self._summary_cap(sources), int(GAIN * self.tokens_before) - base)
-        after = base + cap
-        if cap < round(self.scale * LEAST_SUMMARY):
-            clipped = self._clipped_only(spans, regions)
-            return clipped if clipped.kind else self._refused(regions, self._no_gain(spans, regions, base))
         last_head = cut.spans[cut.head - 1].group.messages[-1].sequence if cut.head else -1
+        place = 2 * last_head + 1
+        most = self._summary_cap(sources)
+        prunes = self._settled(prunes, closed_all)
+        base = self._size_with(closed_all, prunes, summary=place)
+        if base + most > self.budgets.usable:
+            clips = self._clips(cut.spans[-1], base + most)
+            if clips:
+                prunes = self._settled((*prunes, *clips), closed_all)
+                base = self._size_with(closed_all, prunes, summary=place)
+        # Where what is replaced is small by now (its results are pruned already), the summary is kept small enough to gain.
+        cap = min(most, int(GAIN * self.tokens_before) - base)
+        if cap < round(self.scale * LEAST_SUMMARY):
+            clipped = self._clipped_only(cut)
+            return clipped if clipped.kind else self._refused(cut, self._no_gain(cut.spans, clipped.regions, base))
+        regions = self._regions(cut)
         return replace(
-            self._base(regions),
+            self._base(),
+            regions=regions,
             kind="summarise",
-            prunes=parts.prunes,
+            prunes=prunes,
             summarised=closed_all,
             sources=sources,
-            previous=previous,
-            summary_position=2 * last_head + 1,
+            previous=self.view.summary,
+            summary_position=place,
             summary_cap=cap,
             for_anchor=regions.for_anchor,
             focus=focus,
-            tokens_after=after,
+            tokens_after=base + cap,
         )
 
     def _summary_cap(self, sources: tuple[Message, ...]) -> int:
         """Scaled tokens the summary may take: the budget, and less than half of what it newly tells and updates."""
-        told = sum(self.meter.content(m.content) for m in sources)
+        told = sum(self.meter.message(m) for m in sources)
         before = self.meter.content(self.view.summary.content) if self.view.summary else 0
         return min(self.budgets.summary_cap, round(self.scale * (told + before)) // 2)
 
-    def _run_pruned(self, spans: tuple[Span, ...], cut: Cut) -> tuple[Cut, tuple[Prune, ...]] | None:
+    def _run_pruned(self, cut: Cut) -> tuple[Cut, tuple[Prune, ...]] | None:
         """Inside an open tool loop: the cut whose tail is the whole turn, its older groups pruned, if that fits the bound."""
         anchor = cut.anchor
         if anchor is None or not self._in_loop or not any(cut.head <= i < anchor for i in cut.middle):
@@ -204,11 +232,11 @@ class Planner:
         older = [i for i in cut.middle if i > anchor]
         if not older:
             return None
-        prunes = self._prunes(spans, older)
+        prunes = self._prunes(cut.spans, older)
         saved = sum(p.tokens_before - p.tokens_after for p in prunes)
-        if sum(s.tokens for s in spans[anchor:]) - saved > self.budgets.tail_bound:
+        if sum(s.tokens for s in cut.spans[anchor:]) - saved > self.budgets.tail_bound:
             return None
-        return replace(cut, tail=tuple(range(anchor, len(spans)))), prunes
+        return replace(cut, tail=tuple(range(anchor, len(cut.spans)))), prunes
 
     @property
     def _in_loop(self) -> bool:
@@ -217,18 +245,17 @@ class Planner:
 
     # -- clipping ------------------------------------------------------------------------------------------------
 
-    def _clipped_only(self, spans: tuple[Span, ...], regions: Regions) -> Plan:
+    def _clipped_only(self, cut: Cut) -> Plan:
         """Nothing to summarise: clip a newest group that would exceed the window, else say what does not fit."""
         if self.tokens_before > self.budgets.usable:
-            clips = self._clips(spans[-1], self.tokens_before)
-            after = self._size_with(_Parts((), clips)) if clips else self.tokens_before
+            clips = self._settled(self._clips(cut.spans[-1], self.tokens_before))
+            after = self._size_with((), clips)
             if clips and after <= GAIN * self.tokens_before:
-                return replace(self._base(regions), kind="prune", prunes=clips, tokens_after=after)
+                return replace(self._base(), regions=self._regions(cut), kind="prune", prunes=clips, tokens_after=after)
+        regions = self._regions(cut)
         if self.tokens_before > self.budgets.threshold:
-            return self._refused(regions, self._incompressible(regions))
-        return self._refused(
-            regions, Refusal("nothing_eligible", "Everything stands in head and tail; there is no middle yet.")
-        )
+            return self._refused(cut, self._incompressible(regions))
+        return self._refused(cut, Refusal("nothing_eligible", "Everything stands in head and tail; there is no middle yet."))
 
     def _clips(self, newest: Span, after: int) -> tuple[Prune, ...]:
         """The newest group's results cut down so that a request of AFTER tokens comes to the in-loop trigger."""
@@ -248,10 +275,14 @@ class Planner:
 
     # -- sizes, regions, outcomes --------------------------------------------------------------------------------
 
-    def _size_with(self, parts: _Parts) -> int:
-        """The size of the next request with PARTS made, the new summary aside."""
-        after = self.meter.estimate(self.view.apply(parts.change)) if parts.change.closed else self.estimate
-        return max(1, self.tokens_before + round(self.scale * (after - self.estimate)))
+    def _size_with(self, closed: Sequence[Entry], prunes: Sequence[Prune], summary: int | None = None) -> int:
+        """The size of the next request with the CLOSED entries gone and PRUNES made; a SUMMARY there takes nothing yet."""
+        opened = [row_of(p.entry, self.meter) for p in prunes]
+        positions = [*(e.position for e in closed), *(row.position for row in opened)]
+        if summary is not None:
+            opened.append(Row(summary, "user", 0, 0))
+        after = self.sizing.after(positions, opened)
+        return max(1, self.tokens_before + round(self.scale * (after - self.sizing.estimate)))
 
     def _regions(self, cut: Cut) -> Regions:
         reasons: list[tuple[int, str]] = []
@@ -291,14 +322,15 @@ class Planner:
 
         What a measurement found beyond the estimates is what the server puts around a conversation: the system's share.
         """
-        system = round(self.scale * self.meter.floor(self.view))
+        system = round(self.scale * self.sizing.floor)
         left = self.tokens_before - system - sum(self._tokens.values())
         tokens: dict[Region, int] = {"system": max(0, system + left)}
         short = min(0, system + left)  # measured to be less than all estimates: the largest entry bears it
         largest = max(self._tokens, key=lambda position: self._tokens[position], default=None)
         shares = {p: t + (short if p == largest else 0) for p, t in self._tokens.items()}
+        places = regions.by_position
         for position, share in shares.items():
-            region = regions.region_of(position)
+            region = places.get(position, "summary")
             tokens[region] = tokens.get(region, 0) + share
         return replace(regions, tokens=tuple(tokens.items()), entries=tuple(shares.items()))
 
@@ -335,10 +367,11 @@ class Planner:
             counts=True,
         )
 
-    def _refused(self, regions: Regions, refusal: Refusal) -> Plan:
-        return replace(self._base(regions), refusal=refusal, tokens_after=self.tokens_before)
+    def _refused(self, cut: Cut | None, refusal: Refusal) -> Plan:
+        regions = Regions() if cut is None else self._regions(cut)
+        return replace(self._base(), regions=regions, refusal=refusal, tokens_after=self.tokens_before)
 
-    def _base(self, regions: Regions) -> Plan:
+    def _base(self) -> Plan:
         """A plan for this view that does nothing yet."""
         last = self.view.last_message
         return Plan(
@@ -346,7 +379,7 @@ class Planner:
             generation=self.view.generation,
             last_message=last.id if last else "",
             kind=None,
-            regions=regions,
+            regions=Regions(),
             tokens_before=self.tokens_before,
             scale=self.scale,
             view=self.view,

@@ -1,221 +1,301 @@
-"""Layer 1, pruning: old tool results and long call arguments give way to one-line placeholders. No model is asked."""
+"""Layer 1, pruning: old tool results and long call arguments give way to one-line placeholders. No model is asked.
+
+What goes first is what nothing is lost with: a read of a file that was read again or changed later, a call that was made again,
+a result that stands in full further down. Such a duplicate points to its copy, the newest of them (see `pointers`).
+"""
 
 from __future__ import annotations
 
-import hashlib
-import re
-from collections.abc import Collection, Mapping, Sequence
+import posixpath
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
-from hermes_tui.context.messages import Block, result_text
-from hermes_tui.context.redaction import redact
+from hermes_tui.context.acts import NO_DECLARATION, Act, Declarations, act_of
+from hermes_tui.context.messages import Block, Message, calls_of, result_text
+from hermes_tui.context.placeholders import (
+    ID_SHOWN,
+    MEDIA,
+    PRUNED_OVER,
+    Origin,
+    argument_placeholder,
+    media_note,
+    result_placeholder,
+)
 from hermes_tui.context.regions import Span
 from hermes_tui.context.tokens import compact_json
+from hermes_tui.context.view import Entry, Treatment
 
-PRUNED_OVER: Final = 200
-"""Characters: shorter results and arguments stay, a placeholder would not be smaller (the seed's rule)."""
-ARGUMENT_KEPT: Final = 80
-"""Characters of a long argument that its placeholder keeps."""
-LINE_KEPT: Final = 120
-LEAST_KEPT: Final = 20
-"""Characters of a clipped result's start and of its end, at least."""
-MAIN_ARGUMENTS: Final = ("path", "file_path", "file", "command", "query", "url", "pattern")
-"""For a tool that declares no main argument: the first of these, else its first string."""
-
-_EXIT = re.compile(r"exit(?:ed)?(?: with)?(?: code| status)?[ :]+(-?\d+)\W*\Z", re.IGNORECASE)
-_ERROR = re.compile(r"error|exception|failed|failure|fatal|panic|denied|not found|traceback", re.IGNORECASE)
+_THINKING: Final = ("thinking", "redacted_thinking")
+_UNKNOWN: Final = act_of({}, None)
 
 
-def main_argument(call: Block, declared: Mapping[str, str] | None = None) -> str:
-    """The argument that tells what CALL was about, redacted, on one line.
+def stands_whole(entry: Entry) -> bool:
+    """Whether ENTRY sends its message word for word."""
+    return entry.sent is None and entry.treatment in (Treatment.VERBATIM, Treatment.PINNED)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Why one result may go: ``reason`` in a few words; ``dead`` where nothing is lost with it."""
+
+    reason: str
+    dead: bool = True
+
+
+AGED: Final = Mark("", dead=False)
+"""The mark of a result that goes for its age alone."""
+
+
+@dataclass(slots=True)
+class Read:
+    """What was read of one call group; messages never change, so it is read once.
+
+    Attributes:
+        content: the results, as they were said.
+        acts: what each block of them is the result of.
+        keys: for each, what makes two calls the same call.
+        slim: the calls with long arguments pruned, None where there are none.
+        sent: the results as pruned for some reasons, by these.
+    """
+
+    content: tuple[Block, ...]
+    acts: tuple[Act, ...]
+    keys: tuple[tuple[str, str], ...]
+    slim: tuple[Block, ...] | None
+    sent: dict[tuple[str, ...], tuple[Block, ...] | None] = field(default_factory=dict)
+
+
+class Pruner:
+    """Works out what pruned messages become. It remembers what it has read by message; its answers depend on nothing else.
 
     Args:
-        call: a tool_use block.
-        declared: tool name -> the name of its main argument, as the tools themselves declare it.
+        declarations: what the tools declare about their calls and results.
+        reopening: the name of the engine's own tool that reopens a message by its id, "" where it offers none.
     """
-    arguments = call.get("input")
-    if not isinstance(arguments, Mapping):
-        return ""
-    wanted = (declared or {}).get(str(call.get("name", "")))
-    names = (wanted, *MAIN_ARGUMENTS) if wanted else MAIN_ARGUMENTS
-    for name in names:
-        value = arguments.get(name)
-        if isinstance(value, str) and value.strip():
-            return one_line(redact(value))
-    first = next((v for v in arguments.values() if isinstance(v, str) and v.strip()), "")
-    return one_line(redact(first))
+
+    def __init__(self, declarations: Declarations | None = None, reopening: str = "") -> None:
+        self._declarations, self._reopening = declarations or {}, reopening
+        self._groups: dict[str, Read] = {}
+        self._media: dict[str, tuple[tuple[Block, ...], tuple[Block, ...] | None]] = {}
+
+    # -- one message ---------------------------------------------------------------------------------------------
+
+    def call(self, calls: Message, results: Message) -> tuple[Block, ...] | None:
+        """The content of CALLS with long arguments pruned, None where there are none.
+
+        Thinking goes: it was written for the arguments as they were.
+        """
+        return self.read(calls, results).slim
+
+    def results(
+        self, calls: Message, results: Message, marks: Sequence[Mark | None], sent: Sequence[Block] | None = None
+    ) -> tuple[Block, ...] | None:
+        """The content of RESULTS with long ones pruned, None where nothing more can be.
+
+        Args:
+            calls: the message that made the calls.
+            results: the message that holds their results.
+            marks: by block, why it goes; None keeps it as it is sent.
+            sent: what of it is sent now; a block that was pruned before stays as it is.
+        """
+        known = self.read(calls, results)
+        if sent is None:
+            wanted = tuple("" if mark is None else mark.reason or "-" for mark in marks)
+            if wanted not in known.sent:
+                known.sent[wanted] = self._pruned(known, results, marks, results.content)
+            return known.sent[wanted]
+        return self._pruned(known, results, marks, sent)
+
+    def _pruned(
+        self, known: Read, results: Message, marks: Sequence[Mark | None], sent: Sequence[Block]
+    ) -> tuple[Block, ...] | None:
+        found = False
+        kept: list[Block] = []
+        for original, now, act, mark in zip(results.content, sent, known.acts, marks, strict=True):
+            if mark is not None and (now is original or now == original):
+                pruned = self.result(original, act, results.id, mark.reason)
+                if pruned is not None:
+                    now, found = pruned, True
+            kept.append(now)
+        return tuple(kept) if found else None
+
+    def result(self, block: Block, act: Act, message: str, reason: str = "") -> Block | None:
+        """A result that gave way to its placeholder, None for one that is short enough to stay."""
+        if block.get("type") != "tool_result":
+            return None
+        media, text = media_in(block), act.output
+        origin = Origin(message, self._reopening)
+        if media and len(text) <= PRUNED_OVER:
+            inner = [media_note(b, origin) if b.get("type") in MEDIA else b for b in block["content"]]
+            if len(result_text({"content": inner})) <= PRUNED_OVER:
+                return {**block, "content": inner}
+        line = result_placeholder(act, media, origin, reason)
+        if not media and (len(text) <= PRUNED_OVER or len(line) >= len(text)):
+            return None
+        return {**block, "content": line}
+
+    def said(self, message: Message) -> tuple[Block, ...] | None:
+        """The content of a user's message with notes for images and documents, None where there are none."""
+        known = self._media.get(message.id)
+        if known is None or known[0] is not message.content:
+            pruned = pruned_media(message.content, Origin(message.id, self._reopening))
+            known = self._media[message.id] = (message.content, pruned)
+        return known[1]
+
+    def read(self, calls: Message, results: Message) -> Read:
+        """What CALLS did and RESULTS say."""
+        known = self._groups.get(results.id)
+        if known is None or known.content is not results.content:
+            known = self._groups[results.id] = self._reading(calls, results)
+        return known
+
+    def _reading(self, calls: Message, results: Message) -> Read:
+        made = {str(b.get("id")): b for b in calls_of(calls)}
+        acts: list[Act] = []
+        keys: list[tuple[str, str]] = []
+        for block in results.content:
+            call = made.get(str(block.get("tool_use_id"))) if block.get("type") == "tool_result" else None
+            if call is None:
+                acts.append(_UNKNOWN)
+                keys.append(("", ""))
+                continue
+            name = str(call.get("name", ""))
+            acts.append(act_of(call, block, calls.id, results.id, self._declarations.get(name, NO_DECLARATION)))
+            keys.append((name, compact_json(call.get("input", {}))))
+        return Read(results.content, tuple(acts), tuple(keys), pruned_call(calls.content, Origin(calls.id, self._reopening)))
+
+    def forget(self, spans: Sequence[Span]) -> None:
+        """Let go of what was read of messages that are in none of SPANS, once that is more than half of it."""
+        for known in (self._groups, self._media):
+            if len(known) > 2 * len(spans) + 64:
+                alive = {span.group.messages[-1].id for span in spans}
+                for gone in [message for message in known if message not in alive]:
+                    del known[gone]
+
+    # -- a whole context -----------------------------------------------------------------------------------------
+
+    def marks(self, spans: Sequence[Span], stays: Callable[[int, Mark], bool]) -> dict[str, tuple[Mark, ...]]:
+        """Message id of results -> for each of its blocks, why it would go.
+
+        Args:
+            spans: the view's groups, all of them.
+            stays: whether the result of the span with that index, which would go for that mark, stays in full all the same;
+                only what stays is pointed to.
+        """
+        found: dict[str, tuple[Mark, ...]] = {}
+        seen = _Seen()
+        for i in range(len(spans) - 1, -1, -1):
+            span = spans[i]
+            if span.group.kind != "calls":
+                continue
+            calls, results = span.group.messages
+            known, entry = self.read(calls, results), span.entries[-1]
+            whole = stands_whole(entry)
+            marks = [AGED] * len(known.acts)
+            for k in range(len(known.acts) - 1, -1, -1):
+                act, key = known.acts[k], known.keys[k]
+                if act is not _UNKNOWN:
+                    marks[k] = seen.mark(act, key)
+                    seen.add(act, key, results.id if whole and stays(i, marks[k]) else "")
+            found[results.id] = tuple(marks)
+        return found
 
 
-def one_line(text: str, most: int = LINE_KEPT) -> str:
-    """TEXT on one line of at most MOST characters."""
-    line = " ".join(text.split())
-    return line if len(line) <= most else line[: most - 1].rstrip() + "…"
+class _Seen:
+    """What was met so far, going from the newest call to the oldest."""
+
+    def __init__(self) -> None:
+        self._copies: dict[str, str] = {}
+        self._changed: set[str] = set()
+        self._read: set[str] = set()
+        self._stretches: set[tuple[str, str]] = set()
+        self._calls: set[tuple[str, str]] = set()
+
+    def mark(self, act: Act, key: tuple[str, str]) -> Mark:
+        """Why the result of ACT may go, as things stand."""
+        copy = self._copies.get(act.output) if len(act.output) > PRUNED_OVER else None
+        if copy is not None:
+            return pointer(copy)
+        if act.verb == "read" and act.path is not None:
+            path = posixpath.normpath(act.path)
+            if path in self._changed:
+                return Mark("changed later")
+            if path in self._read or (path, _stretch(act)) in self._stretches:
+                return Mark("read again later")
+        return Mark("called again later") if key in self._calls else AGED
+
+    def add(self, act: Act, key: tuple[str, str], copy: str) -> None:
+        """Take ACT in; COPY is the id of the message where its result stands in full, "" where it does not."""
+        if copy and len(act.output) > PRUNED_OVER:
+            self._copies.setdefault(act.output, copy)
+        if act.failed:
+            return
+        self._calls.add(key)
+        if act.path is None:
+            return
+        path = posixpath.normpath(act.path)
+        if act.verb in ("edited", "wrote"):
+            self._changed.add(path)
+        elif act.verb == "read":
+            stretch = _stretch(act)
+            if stretch:
+                self._stretches.add((path, stretch))
+            else:
+                self._read.add(path)
 
 
-def exit_code(result: Block) -> int | None:
-    """The exit code that a result ends with ("exit code N"), None where it names none."""
-    found = _EXIT.search(result_text(result)[-80:].rstrip())
-    return int(found.group(1)) if found else None
+def _stretch(act: Act) -> str:
+    """Which part of its file a read asked for, "" for all of it: everything it was given beside the path."""
+    rest = {name: value for name, value in act.arguments.items() if value != act.path}
+    return compact_json(rest) if rest else ""
 
 
-def outcome(result: Block) -> str:
-    """How a call ended, in a few words: its exit code and, where it failed, its first error line."""
-    text, code = result_text(result), exit_code(result)
-    failed = bool(result.get("is_error")) or (code is not None and code != 0)
-    parts = [f"exit {code}"] if code is not None else ["failed"] if failed else []
-    if failed:
-        lines = [line for line in text.splitlines() if line.strip()]
-        line = next((entry for entry in lines if _ERROR.search(entry)), lines[0] if lines else "")
-        parts.append(f'"{one_line(redact(line))}"')
-    return ", ".join(parts)
+def pointer(copy: str) -> Mark:
+    """The mark of a result that stands again, in full and later, in the message with the id COPY."""
+    return Mark(f"the same result stands in full further down ({copy[-ID_SHOWN:]})")
 
 
-def result_placeholder(call: Block, result: Block, reason: str, declared: Mapping[str, str] | None = None) -> str:
-    """The line that stands for a pruned result: what it was, how it ended, and how to get it back."""
-    size = len(result_text(result))
-    what = " ".join(p for p in (str(call.get("name", "")), main_argument(call, declared)) if p)
-    ended = outcome(result)
-    line = (
-        f"[pruned: {what} · {size:,} characters" + (f" · {ended}" if ended else "") + f" · {reason} · call it again to see it]"
-    )
-    return redact(line)
+# -- contents ----------------------------------------------------------------------------------------------------
 
 
-def argument_placeholder(text: str) -> str:
-    """The string that stands for a long argument: its start, and how long it was."""
-    return f"{one_line(redact(text), ARGUMENT_KEPT)} [pruned: {len(text):,} characters]"
-
-
-def pruned_input(value: Any) -> Any:
-    """A call's input with its long strings pruned: still JSON, with the same keys."""
+def pruned_input(value: Any, origin: Origin) -> Any:
+    """A call's input with its long strings pruned: still JSON, with the same keys; VALUE itself where there are none."""
     if isinstance(value, str):
-        return argument_placeholder(value) if len(value) > PRUNED_OVER else value
+        return argument_placeholder(value, origin) if len(value) > PRUNED_OVER else value
     if isinstance(value, Mapping):
-        return {k: pruned_input(v) for k, v in value.items()}
+        pairs = {k: pruned_input(v, origin) for k, v in value.items()}
+        return pairs if any(pairs[k] is not v for k, v in value.items()) else value
     if isinstance(value, list | tuple):
-        return [pruned_input(v) for v in value]
+        items = [pruned_input(v, origin) for v in value]
+        return items if any(a is not b for a, b in zip(items, value, strict=True)) else value
     return value
 
 
-def pruned_call(content: Sequence[Block]) -> tuple[Block, ...] | None:
-    """An assistant message's content with long arguments pruned, None where there are none.
-
-    Thinking goes: it was written for the arguments as they were.
-    """
+def pruned_call(content: Sequence[Block], origin: Origin) -> tuple[Block, ...] | None:
+    """An assistant message's content with long arguments pruned and without thinking, None where there are none."""
     found = False
     kept: list[Block] = []
     for block in content:
         if block.get("type") == "tool_use":
-            slim = pruned_input(block.get("input", {}))
-            if len(compact_json(slim)) < len(compact_json(block.get("input", {}))):
+            given = block.get("input", {})
+            slim = pruned_input(given, origin)
+            if slim is not given:
                 block, found = {**block, "input": slim}, True
-        elif block.get("type") in ("thinking", "redacted_thinking"):
+        elif block.get("type") in _THINKING:
             continue
         kept.append(block)
     return tuple(kept) if found else None
 
 
-def pruned_results(
-    call_content: Sequence[Block],
-    content: Sequence[Block],
-    reasons: Mapping[str, str],
-    declared: Mapping[str, str] | None = None,
-) -> tuple[Block, ...] | None:
-    """A results message's content with long results pruned, None where there are none.
-
-    Args:
-        call_content: the content of the assistant message that made the calls.
-        content: the results.
-        reasons: tool_use_id -> why it goes; "old output" where none is given.
-        declared: tool name -> its main argument.
-    """
-    calls = {str(b.get("id")): b for b in call_content if b.get("type") == "tool_use"}
-    found = False
-    kept: list[Block] = []
-    for block in content:
-        if block.get("type") == "tool_result" and _is_long(block):
-            name = str(block.get("tool_use_id"))
-            line = result_placeholder(calls.get(name, {}), block, reasons.get(name, "old output"), declared)
-            if len(line) < len(result_text(block)) or _has_media(block):
-                block, found = {**block, "content": line}, True
-        kept.append(block)
-    return tuple(kept) if found else None
+def pruned_media(content: Sequence[Block], origin: Origin) -> tuple[Block, ...] | None:
+    """CONTENT with a note in place of each image and document, None where there are none."""
+    if not any(block.get("type") in MEDIA for block in content):
+        return None
+    return tuple(media_note(block, origin) if block.get("type") in MEDIA else block for block in content)
 
 
-def _has_media(result: Block) -> bool:
+def media_in(result: Block) -> tuple[Block, ...]:
+    """The images and documents in a result."""
     inner = result.get("content", "")
-    return not isinstance(inner, str) and any(b.get("type") != "text" for b in inner or ())
-
-
-def _is_long(result: Block) -> bool:
-    return len(result_text(result)) > PRUNED_OVER or _has_media(result)
-
-
-def prune_reasons(spans: Sequence[Span], kept: Collection[int]) -> dict[str, dict[str, str]]:
-    """Message id of results -> tool_use_id -> why that result goes, where there is more to say than its age.
-
-    A result that stands again in a group that is kept is a duplicate; a call that was made again later is superseded.
-
-    Args:
-        spans: the view's groups.
-        kept: indices of those that are not pruned.
-    """
-    reasons: dict[str, dict[str, str]] = {}
-    seen_text: set[bytes] = set()
-    seen_call: set[tuple[str, str]] = set()
-    for i, span in reversed(tuple(enumerate(spans))):
-        if span.group.kind != "calls":
-            continue
-        call_message, results_message = span.group.messages
-        calls = {str(b.get("id")): b for b in call_message.content if b.get("type") == "tool_use"}
-        for result in results_message.content:
-            if result.get("type") != "tool_result":
-                continue
-            name = str(result.get("tool_use_id"))
-            call = calls.get(name, {})
-            text = result_text(result)
-            digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-            key = (str(call.get("name", "")), compact_json(call.get("input", {})))
-            if len(text) > PRUNED_OVER and digest in seen_text:
-                reasons.setdefault(results_message.id, {})[name] = "the same stands again later"
-            elif key in seen_call:
-                reasons.setdefault(results_message.id, {})[name] = "called again later"
-            if i in kept:
-                seen_text.add(digest)
-            seen_call.add(key)
-    return reasons
-
-
-def clipped_results(content: Sequence[Block], budget: int, message_id: str, chars_per_token: float) -> tuple[Block, ...]:
-    """Results cut down to about BUDGET tokens in all: the start and the end of each long one, its size, and its id.
-
-    Args:
-        content: the results.
-        budget: tokens that they may take together.
-        message_id: where the original is kept.
-        chars_per_token: of this content, as counted.
-    """
-    lengths = [len(result_text(b)) if b.get("type") == "tool_result" else 0 for b in content]
-    allowed = max(200, int(budget * chars_per_token))
-    cap = _fair_share(lengths, allowed)
-    kept: list[Block] = []
-    for block, length in zip(content, lengths, strict=True):
-        if length > cap:
-            text = result_text(block)
-            note = f"\n[clipped: {length:,} characters in all, {{}} left out here; original {message_id[-6:]}]\n"
-            half = max(LEAST_KEPT, (cap - len(note)) // 2)
-            gone = length - 2 * half
-            if gone > len(note):
-                block = {**block, "content": text[:half] + note.format(f"{gone:,}") + text[-half:]}
-        kept.append(block)
-    return tuple(kept)
-
-
-def _fair_share(lengths: Sequence[int], allowed: int) -> int:
-    """The cap that, put on each of LENGTHS, brings their sum to ALLOWED."""
-    left, many = allowed, len(lengths)
-    for length in sorted(lengths):
-        if length * many >= left:
-            return left // many
-        left, many = left - length, many - 1
-    return max(lengths, default=0)
+    return () if isinstance(inner, str) else tuple(b for b in inner or () if b.get("type") in MEDIA)

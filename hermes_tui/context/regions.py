@@ -36,17 +36,16 @@ class Regions:
     entries: tuple[tuple[int, int], ...] = ()
     for_anchor: bool = False
 
-    def region_of(self, position: int) -> Region:
-        """The region of the entry at POSITION; whatever is in none of the others is the summary."""
-        if position in self.head:
-            return "head"
-        if position in self.middle:
-            return "middle"
-        if position in self.pinned:
-            return "pinned"
-        if position in self.tail:
-            return "tail"
-        return "summary"
+    @property
+    def by_position(self) -> dict[int, Region]:
+        """The region of each position that is in one of these; the summary's is in none."""
+        named: tuple[tuple[Region, tuple[int, ...]], ...] = (
+            ("head", self.head),
+            ("middle", self.middle),
+            ("pinned", self.pinned),
+            ("tail", self.tail),
+        )
+        return {position: region for region, positions in named for position in positions}
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 from hermes_tui.context.engine import Anchor, Count, EngineState, Usage
-from hermes_tui.context.messages import Block
+from hermes_tui.context.messages import Block, Message
 from hermes_tui.context.rendering import SentRow, sent_rows
 from hermes_tui.context.view import ContextView, Entry
 
@@ -30,6 +30,8 @@ EVIDENCE: Final = 2_000
 """Estimated tokens: a reading over so many counts as much as all that was known of the scale before it."""
 LEAST_EVIDENCE: Final = 100
 """Estimated tokens: over less, a reading says more about frames than about the scale."""
+FORMS: Final = 3
+"""Forms of one message whose count is remembered: as said, as pruned, and as pruned before."""
 LEAST_SCALE: Final = 0.4
 MOST_SCALE: Final = 3.0
 """Between these lies every tokenizer measured against ours (compression.md, D: 0.9-1.8); beyond them it is no reading."""
@@ -60,7 +62,8 @@ class Meter:
 
     def __init__(self, count: Count) -> None:
         self.count = count
-        self._contents: dict[str, tuple[tuple[Block, ...], int]] = {}
+        self._contents: dict[str, list[tuple[tuple[Block, ...], int]]] = {}
+        self._floor: tuple[tuple[Mapping[str, Any], ...], str, int] = ((), "", 0)
 
     def block(self, block: Block) -> int:
         """Unscaled tokens of one content block."""
@@ -94,27 +97,39 @@ class Meter:
 
     def entry(self, entry: Entry) -> int:
         """Unscaled tokens of an entry's content, thinking included."""
-        return self._remembered(entry, entry.content)
+        return self.content(entry.content) if entry.message is None else self._remembered(entry.message.id, entry.content)
+
+    def message(self, message: Message) -> int:
+        """Unscaled tokens of MESSAGE as it was said."""
+        return self._remembered(message.id, message.content)
 
     def row(self, row: SentRow) -> int:
         """Unscaled tokens of one row of a request."""
-        return self._remembered(row.entry, row.content)
+        entry = row.entry
+        if entry is None or row.content is entry.content:
+            return self.content(row.content) if entry is None else self.entry(entry)
+        kept = {id(block) for block in row.content}
+        return self.entry(entry) - sum(self.block(b) for b in entry.content if id(b) not in kept)
 
-    def _remembered(self, entry: Entry | None, content: tuple[Block, ...]) -> int:
-        if entry is None or entry.message is None:
-            return self.content(content)
-        known = self._contents.get(entry.message.id)
-        if known is not None and known[0] is content:
-            return known[1]
+    def _remembered(self, message: str, content: tuple[Block, ...]) -> int:
+        """What CONTENT counts, remembered for the newest forms in which a message was counted: as said, and as pruned."""
+        known = self._contents.setdefault(message, [])
+        for held, tokens in known:
+            if held is content:
+                return tokens
         tokens = self.content(content)
-        if content is entry.message.content:
-            self._contents[entry.message.id] = (content, tokens)
+        known.append((content, tokens))
+        del known[:-FORMS]
         return tokens
 
     def floor(self, view: ContextView) -> int:
         """Unscaled tokens of system and tools."""
-        tools = sum(self.count(compact_json(dict(t))) + CALL_FRAME for t in view.tools)
-        return tools + (self.count(view.system) + MESSAGE_FRAME if view.system else 0)
+        tools, system, tokens = self._floor
+        if tools is not view.tools or system != view.system:
+            tokens = sum(self.count(compact_json(dict(t))) + CALL_FRAME for t in view.tools)
+            tokens += self.count(view.system) + MESSAGE_FRAME if view.system else 0
+            self._floor = (view.tools, view.system, tokens)
+        return tokens
 
     def scaled_floor(self, view: ContextView, state: EngineState) -> int:
         """The floor that budgets are made from: system and tools in real tokens, as far as the scale is learned."""
@@ -130,8 +145,11 @@ class Meter:
 
     def size(self, view: ContextView, state: EngineState) -> Size:
         """The one number of gauge, triggers and edits: the size of the next request for an empty composer."""
-        estimate, scale = self.estimate(view), self.scale(view, state)
-        anchor = state.anchor
+        return self.size_of(self.estimate(view), view, state)
+
+    def size_of(self, estimate: int, view: ContextView, state: EngineState) -> Size:
+        """The same, from the ESTIMATE of the next request for VIEW."""
+        scale, anchor = self.scale(view, state), state.anchor
         if anchor is None:
             return Size(round(scale * estimate), "estimated")
         tokens = max(1, round(anchor.tokens + scale * (estimate - anchor.estimate)))

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from hermes_tui.context.acts import Declaration
 from hermes_tui.tools.confinement import NOT_ENTERED, confined, entries_of, files_under, leads_out, read_text, shown
 from hermes_tui.tools.tools import Tool, ToolFailed, Work
 
@@ -197,7 +198,7 @@ FILE_TOOLS: Final = (
                 "recursive": {"type": "boolean", "description": "List everything below the path. Default: false."},
             },
         },
-        main_argument="path",
+        declaration=Declaration(main_argument="path", verb="searched"),
         function=list_files,
     ),
     Tool(
@@ -215,7 +216,7 @@ FILE_TOOLS: Final = (
             },
             "required": ["path"],
         },
-        main_argument="path",
+        declaration=Declaration(main_argument="path", verb="read"),
         function=read_file,
     ),
     Tool(
@@ -236,7 +237,7 @@ FILE_TOOLS: Final = (
             },
             "required": ["pattern"],
         },
-        main_argument="pattern",
+        declaration=Declaration(main_argument="pattern", verb="searched"),
         function=search_files,
     ),
 )  # fmt: skip

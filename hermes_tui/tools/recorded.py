@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from hermes_tui.context.acts import Declarations
 from hermes_tui.context.messages import Block
 from hermes_tui.tools.tools import result_of
 
@@ -18,19 +19,19 @@ class RecordedTools:
     Args:
         results: tool_result blocks in the order of their calls.
         schemas: the transcript's own tools, or minimal ones.
-        main_arguments: tool name -> main argument, where known.
+        declarations: tool name -> how its calls and results are read, where known.
     """
 
     def __init__(
         self,
         results: Sequence[Block | None],
         schemas: Sequence[Mapping[str, Any]] = (),
-        main_arguments: Mapping[str, str] | None = None,
+        declarations: Declarations | None = None,
     ) -> None:
         self._results = list(results)
         self._next = 0
         self._schemas = tuple(schemas)
-        self._main_arguments = dict(main_arguments or {})
+        self._declarations = declarations or {}
 
     @property
     def schemas(self) -> tuple[Mapping[str, Any], ...]:
@@ -38,9 +39,9 @@ class RecordedTools:
         return self._schemas
 
     @property
-    def main_arguments(self) -> Mapping[str, str]:
-        """Tool name -> main argument."""
-        return self._main_arguments
+    def declarations(self) -> Declarations:
+        """Tool name -> how its calls and results are read."""
+        return self._declarations
 
     @property
     def answered(self) -> int:

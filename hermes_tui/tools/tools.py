@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol
 
+from hermes_tui.context.acts import Declaration, Declarations
 from hermes_tui.context.messages import Block, scrub
 
 MAX_RESULT: Final = 60_000
@@ -49,7 +50,7 @@ class Tool:
         name: what the model calls it by.
         description: when and how to use it, for the model.
         input_schema: JSON schema of its arguments.
-        main_argument: the argument that says what a call was about (placeholders show it).
+        declaration: how its calls and results are read, by placeholders and the ledger: main argument, exit code, error line.
         function: does the work in a thread and returns the result's text; raises `ToolFailed`.
         read_only: nothing changes by it, so nobody needs to be asked.
     """
@@ -57,7 +58,7 @@ class Tool:
     name: str
     description: str
     input_schema: Mapping[str, Any]
-    main_argument: str
+    declaration: Declaration
     function: Callable[[Mapping[str, Any], Work], str]
     read_only: bool = True
 
@@ -78,8 +79,8 @@ class ToolRunner(Protocol):
         """The tools as they stand in a request; the same bytes every time."""
 
     @property
-    def main_arguments(self) -> Mapping[str, str]:
-        """Tool name -> the argument that says what a call was about."""
+    def declarations(self) -> Declarations:
+        """Tool name -> how its calls and results are read; a tool that declares nothing is left out."""
 
     async def run(self, call: Block) -> Block:
         """The tool_result of a tool_use block. Never raises for what a model may ask; cancelling stops the work."""
@@ -100,9 +101,9 @@ class Tools:
         return schemas(tuple(self.tools.values()))
 
     @property
-    def main_arguments(self) -> Mapping[str, str]:
-        """Tool name -> its main argument."""
-        return {name: tool.main_argument for name, tool in self.tools.items()}
+    def declarations(self) -> Declarations:
+        """Tool name -> how its calls and results are read."""
+        return {name: tool.declaration for name, tool in self.tools.items()}
 
     async def run(self, call: Block) -> Block:
         """The result of CALL; failures are results too (is_error)."""

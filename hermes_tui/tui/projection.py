@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from hermes_tui.context.messages import Block, Message, calls_of, plain_text, result_text, results_of
-from hermes_tui.context.pruning import main_argument
+from hermes_tui.context.placeholders import main_argument
 from hermes_tui.tui.numbers import short
 from hermes_tui.tui.transcript import Block as Shown
 from hermes_tui.tui.transcript import Divider, ReplySaid, Thought, ToolCard, UserSaid

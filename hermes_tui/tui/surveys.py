@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hermes_tui.context.budgets import Budgets
 from hermes_tui.context.engine import EngineState
 from hermes_tui.context.messages import Block, Message, calls_of, plain_text, result_text, results_of
-from hermes_tui.context.pruning import main_argument
+from hermes_tui.context.placeholders import main_argument
 from hermes_tui.context.regions import Regions
 from hermes_tui.context.summaries import Summary
 from hermes_tui.context.tokens import Meter, Size
@@ -78,17 +78,11 @@ def entry_rows(view: ContextView, state: EngineState, regions: Regions, meter: M
     """A row for each entry of VIEW, in the order sent."""
     scale = meter.scale(view, state)
     reasons, shares = dict(regions.reasons), dict(regions.entries)
-    places = {
-        position: region
-        for region, positions in (
-            ("head", regions.head), ("middle", regions.middle), ("pinned", regions.pinned), ("tail", regions.tail),
-        )
-        for position in positions
-    }  # fmt: skip
+    places = regions.by_position
     rows: list[EntryRow] = []
     before: Message | None = None
     for entry in view.entries:
-        region = "summary" if entry.summary is not None else places.get(entry.position, "tail")
+        region = "summary" if entry.summary is not None else str(places.get(entry.position, "tail"))
         sent = shares.get(entry.position, round(scale * meter.entry(entry)))
         whole, after = sent, None
         if entry.message is not None and entry.sent is not None:

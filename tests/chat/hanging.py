@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hermes_tui.chat.conversation import Conversation
+from hermes_tui.context.acts import Declaration
 from tests.chat.stage import Stage
 
 
@@ -15,7 +16,7 @@ class Hanging:
     """A tool that never answers."""
 
     schemas = ({"name": "wait", "description": "Waits.", "input_schema": {"type": "object"}},)
-    main_arguments: dict[str, str] = {}  # noqa: RUF012
+    declarations: dict[str, Declaration] = {}  # noqa: RUF012
 
     async def run(self, call: Any) -> Any:
         print("hanging", flush=True)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
-from hermes_tui.chat.prepared import GAIN, Prepared, fitted
+from hermes_tui.chat.prepared import Prepared, fitted
 from hermes_tui.context.budgets import Budgets, Sourced, budgets_for
 from hermes_tui.context.check import violations
 from hermes_tui.context.compressor import ContextCompressor
 from hermes_tui.context.engine import EngineState
 from hermes_tui.context.messages import Message
+from hermes_tui.context.planning import GAIN
 from hermes_tui.context.view import Change, ContextView, Entry, Treatment
 from hermes_tui.llm.tokenizer import load_counter
 from hermes_tui.store.ids import new_id

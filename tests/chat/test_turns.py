@@ -22,6 +22,7 @@ from hermes_tui.chat.events import (
     TurnEnded,
     TurnStarted,
 )
+from hermes_tui.context.acts import Declaration
 from hermes_tui.context.messages import calls_of, plain_text, result_text, results_of
 from hermes_tui.store.store import Store
 from tests.chat.stage import FakeApi, Stage, sent_and_logged
@@ -104,7 +105,7 @@ class SlowTools:
     """A tool that answers the first call and hangs on the second."""
 
     schemas = ({"name": "wait", "description": "Waits.", "input_schema": {"type": "object"}},)
-    main_arguments: dict[str, str] = {}  # noqa: RUF012
+    declarations: dict[str, Declaration] = {}  # noqa: RUF012
 
     def __init__(self) -> None:
         self.calls = 0

@@ -128,9 +128,10 @@ def test_the_tools_stand_in_a_request_with_the_same_bytes_in_any_order() -> None
     assert json.dumps(schemas(FILE_TOOLS)) == json.dumps(schemas(tuple(reversed(FILE_TOOLS))))
     assert [s["name"] for s in schemas(FILE_TOOLS)] == ["list_files", "read_file", "search_files"]
     for each in FILE_TOOLS:
-        assert each.main_argument in each.input_schema["properties"]
+        assert each.declaration.main_argument in each.input_schema["properties"]
         assert each.read_only
-    assert Tools(FILE_TOOLS, Path()).main_arguments == {"list_files": "path", "read_file": "path", "search_files": "pattern"}
+    declared = {name: each.main_argument for name, each in Tools(FILE_TOOLS, Path()).declarations.items()}
+    assert declared == {"list_files": "path", "read_file": "path", "search_files": "pattern"}
 
 
 def test_a_tool_says_what_it_cannot_do(tmp_path: Path) -> None:

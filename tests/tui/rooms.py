@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hermes_tui.config import load_settings
+from hermes_tui.context.acts import Declaration
 from hermes_tui.context.engine import Usage
 from hermes_tui.context.messages import Block
 from hermes_tui.llm.choose import Choice
@@ -56,7 +57,7 @@ def recorded_room(
     *,
     results: Sequence[Block] = (),
     schemas: Sequence[Any] = (),
-    main_arguments: dict[str, str] | None = None,
+    declarations: dict[str, Declaration] | None = None,
     summaries: Sequence[RecordedReply] = (),
     pace: Pace | None = None,
     summary_pace: Pace | None = None,
@@ -69,7 +70,7 @@ def recorded_room(
         replies: the recorded replies, in order.
         results: the recorded tool results, in order.
         schemas: the tools on offer.
-        main_arguments: tool name -> main argument.
+        declarations: tool name -> how its calls and results are read.
         summaries: what the summarising model answers; without any, summaries are made by rule.
         pace: awaited before each piece of a reply.
         summary_pace: the same for summaries.
@@ -89,7 +90,7 @@ def recorded_room(
             keys=Keys(paths.key_file, {}, use_keyring=False),
             choice=Choice(provider, MODEL, "claude-haiku-5-5", "a recording"),
             count=load_counter(),
-            tools=RecordedTools(results, schemas, main_arguments) if schemas else None,
+            tools=RecordedTools(results, schemas, declarations) if schemas else None,
             directory=directory or paths.data,
             model=MODEL,
             summary_provider=RecordedProvider(summaries, summary_pace, "claude-haiku-5-5") if summaries else None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from hermes_tui.context.acts import Declaration
 from hermes_tui.llm.recorded import RecordedReply
 
 Block = dict[str, Any]
@@ -17,6 +18,7 @@ TOOLS = tuple(
     )
 )
 MAIN_ARGUMENTS = {"list_files": "path", "read_file": "path", "search_files": "pattern"}
+DECLARATIONS = {name: Declaration(main_argument=argument) for name, argument in MAIN_ARGUMENTS.items()}
 
 READER = '''"""Reads rows from a file and hands them to the writer."""
 

@@ -17,7 +17,7 @@ def a_story(**more: Any) -> Any:
     given: dict[str, Any] = {
         "results": story.results(),
         "schemas": story.TOOLS,
-        "main_arguments": story.MAIN_ARGUMENTS,
+        "declarations": story.DECLARATIONS,
         "model__window": 7_000,
     }
     return recorded_room(story.replies(), **{**given, **more})
