@@ -165,7 +165,7 @@ class Compressing:
         decision = await at.ask_engine(lambda engine: engine.should_compress(view, state, budgets, now))
         if decision.action == "rest":
             return False
-        if decision.action == "prepare" or (trigger == "in_turn" and at.size.tokens < budgets.in_loop):
+        if decision.action == "prepare":
             self._announce(trigger)
             return False
         return True

@@ -15,7 +15,7 @@ from hermes_tui.chat.conversation import Conversation
 from hermes_tui.chat.events import Compressed, Event, MessageStored, Publish, RequestStarted
 from hermes_tui.chat.parts import Parts
 from hermes_tui.context.budgets import ImpossibleBudget
-from hermes_tui.context.engine import Compression, Usage
+from hermes_tui.context.engine import Compression, ContextEngine, Usage
 from hermes_tui.context.messages import Block
 from hermes_tui.llm.recorded import RecordedProvider, RecordedReply
 from hermes_tui.tools.recorded import RecordedTools
@@ -85,6 +85,7 @@ class Replay:
         summary_provider: who summarises, where the settings want a model.
         summary_model: the model that does.
         pace: awaited before each piece of a reply with the number of its characters; None plays as fast as it goes.
+        engine: the context engine; None for the one that the settings name.
 
     Attributes:
         cut: source messages played so far.
@@ -102,6 +103,7 @@ class Replay:
         summary_provider: ChatProvider | None = None,
         summary_model: str = "",
         pace: Callable[[int], Awaitable[None]] | None = None,
+        engine: ContextEngine | None = None,
     ) -> None:
         self.recorded, self._publish = recorded, publish
         self.cut = 0
@@ -126,6 +128,7 @@ class Replay:
             summary_provider=summary_provider,
             summary_model=summary_model,
             foreground=True,
+            engine=engine,
             trusts_usage=0,
             iterations=max((len(turn.replies) for turn in turns), default=0) + 1,
         )

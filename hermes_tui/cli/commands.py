@@ -16,6 +16,7 @@ from hermes_tui.paths import CONFIG_VARIABLE, DATA_DIR_VARIABLE, Paths, find_pat
 
 COMMANDS: Final = {
     "replay": "Run a recorded transcript through the context engine and tell what it does.",
+    "lab": "Compare engines, thresholds, windows and models on a recorded transcript.",
     "sessions": "List the conversations, newest first, with the sessions each became.",
     "context": "Print what of a conversation is sent to the model, or what was.",
 }

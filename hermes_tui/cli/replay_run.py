@@ -56,7 +56,7 @@ class ReplayRun:
         choice = self._choice()
         try:
             if choice is not None:
-                await _reached(choice)
+                await reached(choice)
             for number, recorded in conversations:
                 self._number = number
                 await self._one(recorded, choice, probe)
@@ -194,7 +194,7 @@ class ReplayRun:
         write_text(f"{recorded.title}: {', '.join(told)}, at most {short(ended.peak_tokens)} tokens")
 
 
-async def _reached(choice: Choice) -> None:
+async def reached(choice: Choice) -> None:
     """Make sure that the model that is to summarise can be asked, before anything is played.
 
     Raises:
