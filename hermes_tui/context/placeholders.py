@@ -81,6 +81,12 @@ def _safe_line(text: str) -> str:
     return " ".join(redact(without_controls(text)).split())
 
 
+@lru_cache(maxsize=4_096)
+def without_secrets(text: str) -> str:
+    """A short TEXT without its secrets, as it is otherwise."""
+    return redact(text)
+
+
 def main_argument(call: Block, declaration: Declaration = NO_DECLARATION) -> str:
     """What CALL was about, by its main argument, for a label."""
     return quoted(act_of(call, None, declaration=declaration).main)

@@ -21,6 +21,7 @@ from hermes_tui.context.placeholders import (
     argument_placeholder,
     media_note,
     result_placeholder,
+    without_secrets,
 )
 from hermes_tui.context.regions import Span
 from hermes_tui.context.tokens import compact_json
@@ -127,7 +128,7 @@ class Pruner:
         media, text = media_in(block), act.output
         origin = Origin(message, self._reopening)
         if media and len(text) <= PRUNED_OVER:
-            inner = [media_note(b, origin) if b.get("type") in MEDIA else b for b in block["content"]]
+            inner = [media_note(b, origin) if b.get("type") in MEDIA else _kept(b) for b in block["content"]]
             if len(result_text({"content": inner})) <= PRUNED_OVER:
                 return {**block, "content": inner}
         line = result_placeholder(act, media, origin, reason)
@@ -260,16 +261,28 @@ def pointer(copy: str) -> Mark:
 
 
 def pruned_input(value: Any, origin: Origin) -> Any:
-    """A call's input with its long strings pruned: still JSON, with the same keys; VALUE itself where there are none."""
+    """A call's input with its long strings pruned: still JSON, with the same keys; VALUE itself where there are none.
+
+    What is written anew holds no secret, in the short strings beside the long ones neither.
+    """
+    return _shortened(value, origin) if _has_long(value) else value
+
+
+def _has_long(value: Any) -> bool:
     if isinstance(value, str):
-        return argument_placeholder(value, origin) if len(value) > PRUNED_OVER else value
+        return len(value) > PRUNED_OVER
     if isinstance(value, Mapping):
-        pairs = {k: pruned_input(v, origin) for k, v in value.items()}
-        return pairs if any(pairs[k] is not v for k, v in value.items()) else value
-    if isinstance(value, list | tuple):
-        items = [pruned_input(v, origin) for v in value]
-        return items if any(a is not b for a, b in zip(items, value, strict=True)) else value
-    return value
+        return any(_has_long(item) for item in value.values())
+    return isinstance(value, list | tuple) and any(_has_long(item) for item in value)
+
+
+def _shortened(value: Any, origin: Origin) -> Any:
+    if isinstance(value, str):
+        short = without_secrets(value) if len(value) <= PRUNED_OVER else value
+        return short if len(short) <= PRUNED_OVER else argument_placeholder(value, origin)
+    if isinstance(value, Mapping):
+        return {key: _shortened(item, origin) for key, item in value.items()}
+    return [_shortened(item, origin) for item in value] if isinstance(value, list | tuple) else value
 
 
 def pruned_call(content: Sequence[Block], origin: Origin) -> tuple[Block, ...] | None:
@@ -293,6 +306,11 @@ def pruned_media(content: Sequence[Block], origin: Origin) -> tuple[Block, ...] 
     if not any(block.get("type") in MEDIA for block in content):
         return None
     return tuple(media_note(block, origin) if block.get("type") in MEDIA else block for block in content)
+
+
+def _kept(block: Block) -> Block:
+    """A block that stays in a result which is written anew."""
+    return {**block, "text": without_secrets(block["text"])} if block.get("type") == "text" else block
 
 
 def media_in(result: Block) -> tuple[Block, ...]:

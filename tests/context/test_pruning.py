@@ -266,6 +266,7 @@ class TestWhatIsQuoted:
     def test_secrets_do_not_reach_a_placeholder(self) -> None:
         line = pruned(call("run", command=f"curl -H 'Authorization: token {SECRET}' x"), result(LONG))
         assert SECRET not in line
+        assert SECRET not in json.dumps(pruned_input({"token": SECRET, "text": LONG}, HERE))
         assert SECRET not in json.dumps(pruned_input({"script": f"export GITHUB_TOKEN={SECRET}\n" + LONG}, HERE))
         failed = pruned(call("run", command="x"), result(f"error: token {SECRET} refused\n" + LONG, is_error=True))
         assert SECRET[:20] not in failed
