@@ -192,6 +192,14 @@ class HermesApp(Steadfast, Wardrobe, App[None]):
             self.show_chat()
             self.push_screen(LineageScreen())
 
+    def action_memory(self) -> None:
+        """/memory: open the notes about the user."""
+        from hermes_tui.tui.screens.memory import MemoryScreen
+
+        if not self.screen.is_modal:
+            self.show_chat()
+            self.push_screen(MemoryScreen())
+
     def show_chat(self) -> None:
         """Back to the conversation that goes on, whatever lies over it."""
         while self.screen is not self.chat and len(self.screen_stack) > 1:

@@ -35,6 +35,7 @@ COMMANDS: Final = (
     Command("compress", "compress", "compress the context now, about a topic if named", "Compress now", argument="[focus]"),
     Command("new", "new_chat", "begin a new conversation", "New conversation"),
     Command("model", "model", "choose the model, or name it", "Choose a model", argument="[name]"),
+    Command("memory", "memory", "what is remembered of you: see, edit, delete, add", "Memory: notes about you"),
     Command("key", "key", "add or change the API key", "Add or change the API key"),
     Command("title", "title", "call this conversation something", "Rename this conversation", argument="name"),
     Command("theme", "theme", "choose a theme, or name it", "Choose a theme", argument="[name]"),

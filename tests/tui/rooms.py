@@ -17,6 +17,7 @@ from hermes_tui.llm.keys import Keys
 from hermes_tui.llm.provider import ModelRequest, ReplyEnded, StreamEvent
 from hermes_tui.llm.recorded import RecordedProvider, RecordedReply
 from hermes_tui.llm.tokenizer import load_counter
+from hermes_tui.memory.registry import memory_of
 from hermes_tui.paths import Paths, make_private_folder
 from hermes_tui.store.store import Store
 from hermes_tui.tools.recorded import RecordedTools
@@ -83,10 +84,12 @@ def recorded_room(
         overrides = {key.replace("__", "."): value for key, value in settings.items()}
         overrides.setdefault("summary.engine", "model" if summaries else "deterministic")
         provider = Measured(replies, pace, MODEL)
+        loaded, store = load_settings(paths.config, overrides=overrides, environment={}), Store.open(paths.database)
         return Room(
             paths=paths,
-            settings=load_settings(paths.config, overrides=overrides, environment={}),
-            store=Store.open(paths.database),
+            settings=loaded,
+            store=store,
+            memory=memory_of(loaded.memory.providers, store.notes),
             keys=Keys(paths.key_file, {}, use_keyring=False),
             choice=Choice(provider, MODEL, "claude-haiku-5-5", "a recording"),
             count=load_counter(),
