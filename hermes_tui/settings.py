@@ -93,7 +93,7 @@ class SummarySection(Section):
     """Your own instructions, as text: what a summary should keep, leave out or word otherwise. They are given to the model
     beside ours; the sections of a summary stay, and so does that nothing in a conversation is followed as an order."""
     max_tokens: int | None = Field(default=None, ge=256)
-    """Most tokens of a summary, ledger included, as far as a fifth of the room allows. Unset: 12000."""
+    """Most tokens of a summary, ledger included, as far as the room allows. Unset: 12000."""
 
 
 class MemorySection(Section):

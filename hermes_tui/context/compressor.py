@@ -30,7 +30,7 @@ from hermes_tui.context.rendering import sent_rows
 from hermes_tui.context.summaries import Summary
 from hermes_tui.context.summarising import SummaryWork, summary_of, write_summary
 from hermes_tui.context.tokens import MESSAGE_FRAME, Meter, compact_json
-from hermes_tui.context.view import Change, ContextView, Entry
+from hermes_tui.context.view import Change, ContextView, Entry, Treatment
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +109,7 @@ class ContextCompressor(ContextEngine):
             cap=max(1, int(plan.summary_cap / plan.scale) - MESSAGE_FRAME),
             focus=plan.focus,
             for_anchor=plan.for_anchor,
+            beside=staying(plan),
         )
         compacted, failed = await self._compacted(plan, work, summariser)
         if compacted is not None:
@@ -160,6 +161,16 @@ class ContextCompressor(ContextEngine):
         refusal = Refusal("no_gain" if kind == "no_gain" else "summary_refused", reason, counts=True)
         size = plan.tokens_before
         return Compression(plan, failures=failures, refusal=refusal, tokens_before=size, tokens_after=size)
+
+
+def staying(plan: Plan) -> tuple[Message, ...]:
+    """The messages that PLAN leaves in the context, each as it will be sent: what a summary stands beside."""
+    if plan.view is None:
+        return ()
+    closed = {e.position for e in plan.summarised}
+    pruned = {p.entry.position: p.entry for p in plan.prunes}
+    entries = (pruned.get(e.position, e) for e in plan.view.entries if e.position not in closed)
+    return tuple(replace(e.message, content=e.content) for e in entries if e.message and e.treatment is not Treatment.DROPPED)
 
 
 def replaced(view: ContextView, change: Change) -> tuple[Message, ...]:

@@ -45,9 +45,24 @@ def words(text: str) -> list[str]:
 def sentences(text: str) -> Iterator[str]:
     """TEXT cut into sentences and lines, each on one line, without list marks, headings' signs and bold type."""
     for piece in _SENTENCE.split(_BOLD.sub(r"\1", text)):
-        line = " ".join(piece.split()).lstrip("#>*•-").strip()
-        if any(c.isalnum() for c in line):
+        if line := plain_line(piece):
             yield line
+
+
+def plain_line(text: str) -> str:
+    """TEXT on one line, without a list's mark, a heading's signs and bold type; "" where it holds no word."""
+    line = " ".join(_BOLD.sub(r"\1", text).split()).lstrip("#>*•-").strip()
+    return line if any(c.isalnum() for c in line) else ""
+
+
+def beginning(text: str, limit: int) -> str:
+    """The first words of TEXT in at most LIMIT characters, with an ellipsis where some are left out."""
+    if len(text) <= limit:
+        return text
+    start = text[: limit - 1]
+    if (space := start.rfind(" ")) > limit // 2:
+        start = start[:space]
+    return start.rstrip(_JOINERS).rstrip(" ,;:.-–—") + "…"
 
 
 def clip(text: str, limit: int) -> str:
@@ -59,7 +74,7 @@ def clip(text: str, limit: int) -> str:
     start, end = text[:head], text[len(text) - tail :]
     if (space := start.rfind(" ")) > head * 3 // 4:
         start = start[:space]
-    if 0 <= (space := end.find(" ")) < tail // 4:
+    if text[len(text) - tail - 1] != " " and 0 <= (space := end.find(" ")) < tail * 3 // 4:
         end = end[space + 1 :]
     return f"{start.rstrip(_JOINERS)} … {end.lstrip(_JOINERS)}"
 

@@ -94,7 +94,7 @@ FIRM: Final = 8.0
 _FIRM_RULE: Final = re.compile(
     r"\b(?:never|always|must(?:n['’]?t)?|shall not|do not|don['’]t ever|cannot ever|forbidden|prohibited|under no circumstances"
     r"|hard rule|non-negotiable|not allowed|off[- ]limits|mandatory|critical|from now on|at all times|remember (?:that|to)"
-    r"|make sure|be sure to|no matter what"
+    r"|no matter what"
     r"|nie(?:mals)?|immer|muss(?:t|en)?|müssen|darf(?:st)? (?:nicht|kein)|dürfen (?:nicht|kein)|verboten|unbedingt"
     r"|auf keinen fall|ab jetzt|ab sofort"
     r"|nunca|jamás|siempre|debes?|deben|tienes? que|hay que|prohibido|obligatorio|a partir de ahora|bajo ningun"
@@ -104,7 +104,9 @@ _FIRM_RULE: Final = re.compile(
     re.I,
 )
 _SOFT_RULE: Final = re.compile(
-    r"\b(?:only|(?<!\bI )(?<!\bwe )(?<!they )(?<!you )don['’]?t|I don['’]?t (?:want|like|need)|avoid|prefer(?:ably)?|no longer"
+    r"\b(?:(?<!there['’]s )(?<!there is )(?<!is )(?<!are )(?<!was )(?<!not )(?<!have )only"
+    r"|make sure|be sure to|(?<!\bI )(?<!\bwe )(?<!they )(?<!you )don['’]?t|I don['’]?t (?:want|like|need)"
+    r"|avoid|prefer(?:ably)?|no longer"
     r"|stick (?:to|with)|rather than|without|at most|at least|no more than"
     r"|nur|kein(?:e|en)?|bitte nicht|vermeide|lieber|höchstens|mindestens"
     r"|s[oó]lo|solamente|evita|prefiero|no (?:uses?|hagas|toques|cambies)|seulement|évite[rz]?|ne \w+ pas|evit[ae])\b"
@@ -120,6 +122,13 @@ _DECISION: Final = re.compile(
     r"|决定|改用|就用|采用|换成|敲定|选用|にします|로 결정|решили",
     re.I,
 )
+_CHOSEN: Final = re.compile(
+    r"\b(?:decided|decision|agreed|settled on|chose(?:n)?|went with|going with|will use|we use|approach is|plan is"
+    r"|entschieden|gewählt|decidi(?:mos|do)|eleg(?:imos|ido)|décidé|choisi)\b|(?:decision|approach|plan):|决定|选用|采用|敲定",
+    re.I,
+)
+"""The same in the words of the model, who says "let's" of every step."""
+_BARE_COMMAND: Final = re.compile(r"/\w*")
 _QUESTION: Final = re.compile(r"[?？]\W*$")
 
 _PROPER: Final = re.compile(r"(?<=[a-z,:;] )[A-Z][a-z]+")
@@ -161,7 +170,7 @@ class _Reading:
         """Rules, decisions and the message itself."""
         recency = (at + 1) / self._count
         text = redact(plain_text(message.content)).strip()
-        if not any(c.isalnum() for c in text):
+        if not any(c.isalnum() for c in text) or _BARE_COMMAND.fullmatch(text):
             return
         # A short message is kept whole: what it rules or decides is understood from its other sentences.
         whole = one_line(text)
@@ -191,7 +200,7 @@ class _Reading:
             if _QUESTION.search(sentence):
                 if open_:
                     self._note("questions", clip(sentence, _RULE_LIMIT), message.id, 4)
-            elif len(sentence) < _RULE_LIMIT and _DECISION.search(sentence) and literals(sentence):
+            elif len(sentence) < _RULE_LIMIT and sentence[-1] not in ":：" and _CHOSEN.search(sentence) and literals(sentence):
                 self._note("decisions", sentence, message.id, 1.5)
 
     def _done(self, sources: Sequence[Message]) -> None:
@@ -217,6 +226,8 @@ class _Reading:
         done = [f"{_DONE[verb]}{f' ×{n}' if n > 1 else ''}" for verb, n in counts.items() if verb in _DONE]
         done.sort(key=lambda text: text.startswith("read"))
         failed = f"; failed last: {clip(redact(last.error), 100)}" if last.failed and last.error else ""
+        if last.verb == "read" and len(done) > 1:
+            done[-1] += " (last)"
         changed = counts["edited"] + counts["wrote"]
         weight = 1 + 4 * (at + 1) / self._count + min(3, changed) + 0.2 * min(5, len(acts))
         self._note("files", f"{redact(path)}: {', '.join(done)}{failed}", last.message, weight, key=redact(path))

@@ -45,6 +45,9 @@ LEDGER_TITLES: Final[dict[str, str]] = {
 }
 """How each section of the ledger is headed, for people and in a request."""
 
+WILL: Final = ("topic", "rules", "decisions", "requests")
+"""What the user wanted: it stands before what was done about it."""
+
 BREAK: Final = "\u200b"
 """The invisible character (zero width space) that breaks a dangerous sequence."""
 
@@ -148,11 +151,13 @@ class Summary:
 
 def fenced(prose: Iterable[tuple[str, str]], ledger: Ledger, *, for_anchor: bool) -> str:
     """The one block that PROSE and LEDGER become in a request, escaped and framed."""
-    parts = [_FRAME_FOR_ANCHOR if for_anchor else _FRAME]
-    parts += [f"## {section}\n{escape(text)}" for section, text in prose if text.strip()]
+    told = [f"## {section}\n{escape(text)}" for section, text in prose if text.strip()]
+    before: list[str] = []
+    after: list[str] = []
     for name, facts in ledger.sections:
         if facts:
             lines = "\n".join(f"- {escape(fact.text)}" for fact in facts)
-            parts.append(f"## {LEDGER_TITLES.get(name, name)}\n{lines}")
+            (before if name in WILL else after).append(f"## {LEDGER_TITLES.get(name, name)}\n{lines}")
+    parts = [_FRAME_FOR_ANCHOR if for_anchor else _FRAME, *before, *told, *after]
     body = "\n".join(parts)
     return f"<{FENCE}>\n{body}\n</{FENCE}>"

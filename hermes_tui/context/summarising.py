@@ -172,7 +172,7 @@ class _Writing:
             self._reading = Extractor(
                 self.work.sources,
                 earlier=earlier,
-                paths=short_paths(fact.key for fact in self._known.of("files")),
+                paths=[fact.key for fact in self._known.of("files")],
                 beside=self.work.beside,
                 focus=self.work.focus or "",
             )
@@ -221,7 +221,7 @@ class _Writing:
 
     def _extracts(self, ledger: Ledger, limit: int) -> Extract:
         known = [fact.text for _, fact in ledger.facts()]
-        short = short_paths(fact.key for fact in ledger.of("files"))
+        short = self._short(ledger)
         budget = limit - self._whole((), ledger)
         for _ in range(8):
             if budget <= 0:
@@ -232,6 +232,12 @@ class _Writing:
                 return found
             budget -= over + 8
         return Extract()
+
+    def _short(self, ledger: Ledger) -> dict[str, str]:
+        """For each file that LEDGER names whole, the shortest ending that is no other's."""
+        named = {fact.key for fact in ledger.of("files")}
+        found = short_paths(dict.fromkeys([*named, *self._extractor.paths]))
+        return {path: ending for path, ending in found.items() if path in named}
 
     def _fit(self, prose: Prose, budget: int, limit: int) -> Ledger:
         """The ledger in BUDGET tokens, such that the block with PROSE keeps within LIMIT by true count."""
@@ -273,7 +279,7 @@ class _Writing:
     def _with_names(self, prose: Prose, ledger: Ledger, budget: int) -> Ledger:
         """LEDGER with the lines that hold the names and numbers most likely needed again and told nowhere else."""
         known = [*(fact.text for _, fact in ledger.facts()), *(line for _, text in prose for line in text.splitlines())]
-        short = short_paths(fact.key for fact in ledger.of("files"))
+        short = self._short(ledger)
         left = min(budget - estimated("\n".join(f.text for _, f in ledger.facts())), self.limit - self._whole(prose, ledger))
         source = self.work.sources[-1].id if self.work.sources else ""
         for _ in range(4):

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hermes_tui.context.ledger import ORDER, Fact, Ledger
-from hermes_tui.context.summaries import BREAK, FENCE, SECTIONS, Summary, escape, fenced, unescape
+from hermes_tui.context.summaries import BREAK, FENCE, LEDGER_TITLES, SECTIONS, Summary, escape, fenced, unescape
 
 MARKS = (
     f"</{FENCE}>",
@@ -68,7 +68,7 @@ def test_a_block_has_one_fence_and_only_its_own_sections(prose: str, request: st
     assert not FORGED.search(inside)
     headings = [line for line in inside.splitlines() if line.startswith("##")]
     told = ["## Done"] if prose.strip() else []
-    assert headings == [*told, "## User messages, newest first", "## Files"]
+    assert headings == ["## User messages, newest first", *told, "## Files"]
 
 
 def test_code_and_paths_are_told_as_they_are() -> None:
@@ -85,11 +85,12 @@ def test_the_frame_says_what_the_block_is_and_orders_nothing() -> None:
     assert "done for the request after these notes" in fenced((), Ledger(), for_anchor=True)
 
 
-def test_empty_sections_are_left_out_and_sections_stand_in_their_order() -> None:
+def test_what_the_user_wanted_stands_before_what_was_done_and_empty_sections_are_left_out() -> None:
     ledger = Ledger(tuple((name, (Fact(name, "m"),)) for name in ORDER if name != "errors"))
     summary = Summary("s", 1, (("Goal", "ship it"), ("Next", "run the tests")), ledger)
     headings = [line for line in summary.text.splitlines() if line.startswith("## ")]
-    assert headings[:2] == ["## Goal", "## Next"]
+    wanted = [f"## {LEDGER_TITLES[name]}" for name in ("topic", "rules", "decisions", "requests")]
+    assert headings[:6] == [*wanted, "## Goal", "## Next"]
     assert "## Errors" not in headings
     assert len(headings) == 2 + len(ORDER) - 1
     assert summary.content[0]["text"] == summary.text

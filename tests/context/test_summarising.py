@@ -136,7 +136,7 @@ def test_a_model_writes_the_prose_and_code_the_ledger() -> None:
     assert dict(made.prose)["Goal"] == "make the importer resumable"
     text = summary_of(made, work, "s").text
     assert "Never touch src/db/schema.py" in text
-    assert text.index("## Next") < text.index("## Rules the user set")
+    assert text.index("## Rules the user set") < text.index("## Next") < text.index("## Commands")
 
 
 def test_a_refused_text_is_asked_for_once_more_tighter_then_code_writes() -> None:

@@ -1,0 +1,248 @@
+"""Passages: a text cut into the least pieces that a reader understands by themselves.
+
+A sentence that leans on the one before it stays with it; the items of a list stand behind what they are items of; a statement
+of code that runs over several lines is one piece; of JSON every object is a line, told without its signs.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from hermes_tui.context.acts import one_line
+from hermes_tui.context.facts import beginning, clip, plain_line, sentences
+
+PASSAGE_LIMIT: Final = 240
+"""Characters of a passage of prose: two or three sentences, or a list of a few items."""
+LINE_LIMIT: Final = 140
+"""Characters of a line of code or output; what stands much further apart is not read together."""
+MAX_LINES: Final = 400
+"""Lines of one result or argument that are looked at: its start and its end."""
+_LEAD: Final = 72
+"""Characters of what a list is about, where it stands before more than one piece of the list."""
+_SHORT: Final = 28
+"""Characters under which a sentence says nothing by itself."""
+_MIN_JSON: Final = 100
+"""Characters a line from which JSON is data rather than a file laid out for people, whose lines are kept as they are."""
+_STATEMENT: Final = 6
+"""Lines that an open bracket holds together at most: it may as well be a text's."""
+_MAX_DEPTH: Final = 12
+"""Levels of JSON, and of lists in lists, that are told apart."""
+_NUMBERED: Final = 0.8
+"""Share of lines that begin with a number from which the numbers are a listing's, not the text's."""
+
+_ITEM: Final = re.compile(r"^(\s*)(?:[-*•+]|(\d{1,2}[.)]))\s+(?=\S)")
+_HEADING: Final = re.compile(r"^\s*(?:#{1,6}\s+\S.*|\*\*[^*]+\*\*\s*:?)\s*$")
+_ROW: Final = re.compile(r"^\s*\|(.+)\|\s*$")
+_RULE: Final = re.compile(r"^[\s|:*_=-]+$")
+_CODE_FENCE: Final = re.compile(r"^\s*(?:```|~~~)")
+_LEANING: Final = re.compile(
+    r"(?:it|its|it['’]s|this|that|that['’]s|these|those|they|he|she|so|but|and|then|because|which|however|also|therefore|otherwise"
+    r"|instead|das|dies\w*|es|sie|aber|und|dann|also|deshalb|eso|esto|estos|pero|y|entonces|así|cela|ça|mais|donc)\b"
+    r"|这|那|它|但|所以|因此|而且|然后",
+    re.I,
+)
+"""How a sentence begins that is only understood after the one before it."""
+
+_OPEN_END: Final = re.compile(r"(?:[(\[=+\\?]|&&|\|\||=>|\b(?:return|and|or|not|in|is|extends|implements))$")
+_OPEN_START: Final = re.compile(r"(?:[)\].?]|&&|\|\||[+*] |\|(?!.*\|$))")
+_HASHES: Final = re.compile(r"^#{2,6} ")
+"""Before a heading of a page in Markdown."""
+_LISTED: Final = re.compile(r"^\s*\d+(?:\t|→|[|:] ?)")
+
+
+@dataclass(slots=True)
+class _Item:
+    """An item of a list and those below it; ``number`` as it was counted, "" where it was not."""
+
+    text: str
+    indent: int = 0
+    number: str = ""
+    items: list[_Item] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A line of code or output as it is told, and the lines it was made of, each as one line."""
+
+    text: str
+    lines: tuple[str, ...]
+
+
+def passages(text: str) -> Iterator[str]:
+    """The prose of TEXT as passages of at most PASSAGE_LIMIT characters, each on one line, without the signs of a layout."""
+    lead = ""
+    listed: list[_Item] = []
+    in_code, kind = False, ""
+    for line in text.splitlines():
+        if _CODE_FENCE.match(line):
+            in_code = not in_code
+            continue
+        if not line.strip() or _RULE.match(line):
+            continue
+        item = None if in_code else _ITEM.match(line)
+        row = None if in_code or item else _ROW.match(line)
+        if item or row or in_code:
+            was, kind = kind, "item" if item else "row" if row else "code"
+            if listed and kind != was:
+                yield from _told(lead, _nested(listed))
+                lead, listed = "", []
+            told = line[item.end() :] if item else ", ".join(c.strip() for c in row[1].split("|")) if row else line
+            if plain := plain_line(told):
+                indent = len(item[1].expandtabs()) if item else 0
+                listed.append(_Item(plain, indent, f"{item[2]} " if item and item[2] else ""))
+            continue
+        yield from _told(lead, _nested(listed))
+        if listed:
+            lead, listed = "", []
+        plain = plain_line(line)
+        if _HEADING.match(line) and plain:
+            if lead:
+                yield clip(f"{lead}:", PASSAGE_LIMIT)
+            lead = plain.rstrip(":：")
+        elif plain:
+            *before, last = _joined(list(sentences(line)) or [plain])
+            before, last = ([], last) if not before else (before, last)
+            if lead and before:
+                before[0] = _headed(lead, before[0])
+            elif lead:
+                last = _headed(lead, last)
+            lead = ""
+            yield from (clip(passage, PASSAGE_LIMIT) for passage in before)
+            if last.endswith((":", "：")):
+                lead = last.rstrip(":：")
+            else:
+                yield clip(last, PASSAGE_LIMIT)
+    yield from _told(lead, _nested(listed))
+    if lead and not listed:
+        yield clip(f"{lead}:", PASSAGE_LIMIT)
+
+
+def _headed(lead: str, text: str) -> str:
+    return f"{lead}: {text}" if len(lead) + len(text) + 2 <= PASSAGE_LIMIT else text
+
+
+def _joined(found: Sequence[str]) -> list[str]:
+    """Sentences, those that lean on another or say nothing alone joined to it."""
+    out: list[str] = []
+    for sentence in found:
+        fits = out and len(out[-1]) + len(sentence) < PASSAGE_LIMIT
+        if fits and (_LEANING.match(sentence) or len(out[-1]) < _SHORT or len(sentence) < _SHORT):
+            out[-1] = f"{out[-1]} {sentence}"
+        else:
+            out.append(sentence)
+    return out
+
+
+def _nested(listed: Sequence[_Item]) -> list[_Item]:
+    """The items of a list as a tree, by how far each is indented."""
+    roots: list[_Item] = []
+    above: list[_Item] = []
+    for item in listed:
+        while above and (above[-1].indent >= item.indent or len(above) > _MAX_DEPTH):
+            above.pop()
+        (above[-1].items if above else roots).append(item)
+        above.append(item)
+    return roots
+
+
+def _whole(item: _Item) -> str:
+    """ITEM with all below it in one line."""
+    if not item.items:
+        return item.text
+    text = item.text.rstrip(":：")
+    return f"{text}{' — ' if ':' in text else ': '}{', '.join(map(_whole, item.items))}"
+
+
+def _told(lead: str, items: Sequence[_Item]) -> Iterator[str]:
+    """A list as passages, each behind its LEAD; as few as hold it."""
+    if not items:
+        return
+    head = f"{lead}: " if lead else ""
+    if len(whole := head + "; ".join(item.number + _whole(item) for item in items)) <= PASSAGE_LIMIT:
+        yield whole
+        return
+    head = f"{beginning(lead, _LEAD)}: " if lead else ""
+    held: list[str] = []
+    for item in items:
+        text = _whole(item)
+        if held and len(head) + sum(len(h) + 2 for h in held) + len(text) > PASSAGE_LIMIT:
+            yield head + "; ".join(held)
+            held = []
+        if len(head) + len(text) <= PASSAGE_LIMIT:
+            held.append(text)
+        elif item.items:
+            yield from _told(item.text.rstrip(":："), item.items)
+        else:
+            yield clip(head + text, PASSAGE_LIMIT)
+    if held:
+        yield head + "; ".join(held)
+
+
+def pieces(text: str) -> list[Piece]:
+    """TEXT as lines of code or output, each short enough to be read at a glance; of a long text its start and its end."""
+    lines = text.splitlines()
+    told = _json_lines(text) if text[:1] in ("{", "[") and len(text) > _MIN_JSON * len(lines) else None
+    lines = told or lines
+    if len(lines) > MAX_LINES:
+        lines = lines[: MAX_LINES // 2] + lines[-MAX_LINES // 2 :]
+    if told is None and sum(1 for line in lines if _LISTED.match(line)) > _NUMBERED * len(lines):
+        lines = [_LISTED.sub("", line) for line in lines]
+    found: list[Piece] = []
+    held: list[str] = []
+    length = depth = 0
+    for line in (_HASHES.sub("", one_line(line)) for line in lines):
+        if told is not None or len(line) > LINE_LIMIT:
+            found += _piece(held)
+            held, length, depth = [], 0, 0
+            if len(line) <= (LINE_LIMIT if told else 2 * LINE_LIMIT) or len(found) > MAX_LINES:
+                found.append(Piece(clip(line, LINE_LIMIT), (line,)))
+            else:
+                found += [Piece(part, (part,)) for part in textwrap.wrap(line, LINE_LIMIT, break_on_hyphens=False)[:MAX_LINES]]
+            continue
+        open_ = held and not held[-1].endswith("{") and len(held) < _STATEMENT and length + len(line) < LINE_LIMIT
+        if not (open_ and (depth > 0 or _OPEN_END.search(held[-1]) or _OPEN_START.match(line))):
+            found += _piece(held)
+            held, length, depth = [], 0, 0
+        if held or any(c.isalnum() for c in line):  # what only closes something says nothing where nothing was left open
+            held.append(line)
+            length += len(line) + 1
+            depth += line.count("(") - line.count(")")
+    return found + _piece(held)
+
+
+def _piece(lines: Sequence[str]) -> list[Piece]:
+    """LINES as one piece; none where they are blank."""
+    text = " ".join(line for line in lines if line)
+    return [Piece(text, tuple(lines))] if text else []
+
+
+def _json_lines(text: str) -> list[str] | None:
+    """JSON told without its signs: a line for every object, ``key: value, key: value``, after the path that leads to it."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    lines: list[str] = []
+
+    def tell(item: Any, path: str, depth: int) -> None:
+        if isinstance(item, dict) and depth < _MAX_DEPTH:
+            plain = [f"{key}: {inner}" for key, inner in item.items() if not isinstance(inner, dict | list)]
+            if plain:
+                lines.append(f"{path}: {', '.join(plain)}" if path else ", ".join(plain))
+            for key, inner in item.items():
+                if isinstance(inner, dict | list):
+                    tell(inner, f"{path} {key}".strip(), depth + 1)
+        elif isinstance(item, list) and any(isinstance(inner, dict | list) for inner in item) and depth < _MAX_DEPTH:
+            for inner in item:
+                tell(inner, path, depth + 1)
+        else:
+            told = ", ".join(map(str, item)) if isinstance(item, list) else str(item)
+            lines.extend(f"{path}: {line}" if path else line for line in told.splitlines())
+
+    tell(value, "", 0)
+    return lines
