@@ -5,8 +5,10 @@ from __future__ import annotations
 import logging
 import os
 import re
+import traceback
+from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 MAX_BYTES: Final = 1_000_000
 """A log over this is moved aside (one old one is kept) when the next run starts."""
@@ -30,10 +32,28 @@ class OnlyWhatMayBeKept(logging.Filter):
         return True
 
 
-def start_logging(path: Path, level: int = logging.INFO) -> None:
+class WithoutWords(logging.Formatter):
+    """Writes where an exception was raised, and not its message, which may quote what was said; CLEAN goes over all of it."""
+
+    def __init__(self, clean: Callable[[str], str] | None = None) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
+        self._clean = clean
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line, or lines, of RECORD."""
+        record.exc_text = None  # what another handler made of the exception
+        text = super().format(record)
+        return self._clean(text) if self._clean else text
+
+    def formatException(self, ei: Any) -> str:  # noqa: N802 - logging's own name
+        """The frames of an exception and its type."""
+        return f"{''.join(traceback.format_tb(ei[2]))}{ei[0].__name__ if ei[0] else ''}"
+
+
+def start_logging(path: Path, level: int = logging.INFO, clean: Callable[[str], str] | None = None) -> None:
     """Send everything that is logged to PATH, created 0600 in its existing folder, and nothing to the terminal.
 
-    Called again, it moves the log there.
+    CLEAN takes secrets out of a text, beyond what looks like a header or a key. Called again, it moves the log there.
 
     Raises:
         OSError: where the file cannot be written.
@@ -42,7 +62,7 @@ def start_logging(path: Path, level: int = logging.INFO) -> None:
         path.replace(path.with_name(path.name + ".old"))
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
     handler = logging.FileHandler(path, encoding="utf-8", errors="replace", delay=True)
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    handler.setFormatter(WithoutWords(clean))
     handler.addFilter(OnlyWhatMayBeKept())
     stop_logging()
     handler.set_name(_HANDLER)

@@ -65,6 +65,24 @@ def test_the_log_is_private_and_hides_keys(logged: Path) -> None:
     assert stat.S_IMODE(logged.stat().st_mode) == 0o600
 
 
+def test_neither_what_was_said_nor_a_key_gets_into_the_log_with_an_exception(tmp_path: Path) -> None:
+    from hermes_tui.context.redaction import redact
+
+    path = tmp_path / "hermes.log"
+    said = " ".join(["my", "dog", "is", "called", "Rex"])
+    log.start_logging(path, clean=redact)
+    try:
+        raise ValueError(said)
+    except ValueError:
+        logging.getLogger("hermes_tui.tools").exception("tool failed with token=Zx81kLmq2291abCd")
+    log.stop_logging()
+    text = path.read_text()
+    assert "ValueError" in text
+    assert "test_paths.py" in text
+    assert said not in text
+    assert "Zx81kLmq2291abCd" not in text
+
+
 def test_libraries_say_only_warnings_in_the_log_and_nothing_on_the_screen(
     logged: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -28,6 +28,7 @@ from hermes_tui.chat.requests import Requests
 from hermes_tui.chat.standing import Standing, Totals
 from hermes_tui.chat.system_prompt import prompt_of_new_chain
 from hermes_tui.chat.turn import Turn
+from hermes_tui.context import redaction
 from hermes_tui.context.budgets import Budgets
 from hermes_tui.context.editing import Mark
 from hermes_tui.context.engine import EngineState, Plan
@@ -147,6 +148,7 @@ class Conversation:
         view = await off.stored(store.view, chain)
         state = await off.stored(store.load_state, chain)
         facts = await off.thought(parts.facts, session.model)
+        await off.thought(redaction.load)
         totals = Totals()
         records = await off.stored(store.requests, chain)
         for record in records:

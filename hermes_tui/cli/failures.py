@@ -47,13 +47,14 @@ def sentence_of(problem: Exception, arguments: Sequence[str]) -> str:
 
 def _logged(problem: Exception, arguments: Sequence[str]) -> str:
     """Write where PROBLEM came from to the log; the words that say where it is."""
+    from hermes_tui.context.redaction import redact
     from hermes_tui.log import start_logging
     from hermes_tui.paths import find_paths, make_private_folder
 
     paths = find_paths(_data_dir(arguments))
     try:
         make_private_folder(paths.data)
-        start_logging(paths.log)
+        start_logging(paths.log, clean=redact)
     except OSError:
         return f"its log {str(paths.log)!r} cannot be written either"
     # The message of an exception may quote what was said; where it was raised does not.

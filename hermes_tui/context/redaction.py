@@ -2,8 +2,12 @@
 
 A secret gives way to ``⟦redacted:kind⟧``, which looks like no value that anything would accept, so that it cannot be written
 back by mistake. What is sent verbatim (the tail) is never altered. Three nets, each for what the others miss: the shapes of
-known keys; values named as secrets, in code, configuration, headers, addresses and plain sentences; and long values too random
-to be anything else. Hashes, UUIDs, paths, ids of messages and calls, and identifiers made of words are left alone.
+known keys, those of the library `detect-secrets` among them; values named as secrets, in code, configuration, headers,
+addresses and plain sentences; and long values too random to be anything else. Hashes, UUIDs, paths, ids of messages and calls,
+and identifiers made of words are left alone.
+
+The library is used as a list of patterns, kept by others: it works on files and lines, says that there is a secret and not
+where, and some of its patterns take quadratic or cubic time on a hostile text. Those that do are left out, and done here.
 """
 
 from __future__ import annotations
@@ -11,7 +15,9 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
+from importlib import import_module
 from typing import Any, Final
 
 SENTINEL: Final = re.compile(r"⟦redacted:[a-z-]+⟧")
@@ -27,8 +33,15 @@ def redact(text: str) -> str:
     for words, pattern, replace in _SHAPES:
         if any(word in lower for word in words):
             text = pattern.sub(replace, text)
+    for kind, pattern in _library():
+        text = pattern.sub(_blotted(kind), text)
     text = _without_named(text)
     return _LONG.sub(lambda found: _mark("random") if _looks_random(found[0]) else found[0], text)
+
+
+def load() -> None:
+    """Import what `redact` needs, which takes a quarter of a second; call it off the UI loop, before it matters."""
+    _library()
 
 
 def redact_json(value: Any) -> Any:
@@ -74,7 +87,7 @@ _SHAPES: Final = (
         r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\Z)",
     ),
     _shape("anthropic-key", "sk-ant-", r"sk-ant-[\w-]{8,}"),
-    _shape("api-key", "sk-", r"(?<![A-Za-z0-9])sk-(?:proj-|svcacct-|or-v1-|lf-)?(?=[\w-]{0,199}\d)[\w-]{16,}"),
+    _shape("api-key", "sk-", r"(?<![A-Za-z0-9])sk-(?:proj-|svcacct-|or-v1-|lf-)?(?=[\w-]{0,63}\d)[\w-]{16,}"),
     _shape("github-token", "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_", r"gh[pousr]_[A-Za-z0-9]{16,}|github_pat_\w{20,}"),
     _shape("gitlab-token", "glpat-", r"glpat-[\w-]{16,}"),
     _shape(
@@ -102,16 +115,78 @@ _SHAPES: Final = (
     _shape("replicate-token", "r8_", r"(?<![A-Za-z0-9])r8_[A-Za-z0-9]{16,}"),
     _shape("telegram-token", ":aa", r"(?<!\d)\d{8,10}:AA[\w-]{30,}"),
     _shape("age-key", "age-secret-key-", r"AGE-SECRET-KEY-[A-Z0-9]{20,}"),
-    _shape("jwt", "eyj", r"eyJ[\w-]{8,}\.[\w-]{4,}(?:\.[\w-]*)?"),
+    _shape("jwt", "eyj", r"(?:(?<![\w-])|(?<=\\[nrt]))eyJ[\w-]{8,}+\.[\w-]{4,}+(?:\.[\w-]*+)?"),
     _shape("bearer", "bearer", r"(?i)(\bbearer[ \t]+)(?!token\b|auth)[\w.~+/=-]{8,}"),
     _shape("basic-auth", "authorization", r"(?i)(\bauthorization[\"']?[ \t]*[:=][ \t]*[\"']?basic[ \t]+)[\w+/=-]{6,}"),
     _shape("url-password", "://", r"(://[^\s:/@\"'<>]{0,64}:)(?!⟦|//)[^\s/@\"'<>]{1,128}(?=@)"),
 )
 
 
+# The shapes that detect-secrets knows
+
+_PLUGINS: Final = (
+    "artifactory",
+    "aws",
+    "azure_storage_key",
+    "discord",
+    "github_token",
+    "gitlab_token",
+    "mailchimp",
+    "pypi_token",
+    "sendgrid",
+    "slack",
+    "square_oauth",
+    "stripe",
+    "telegram_token",
+    "twilio",
+)
+"""Its plug-ins whose patterns take time in proportion to the text, and are about a shape."""
+_DIGIT: Final = re.compile(r"\d")
+_SIGN: Final = re.compile(r"[^\W_]")
+_EDGES: Final = " \t\r\n\"'`=:"
+
+
+@cache
+def _library() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """(what it is, pattern) of every key that the library knows."""
+    from detect_secrets.plugins.base import RegexBasedDetector
+
+    found: list[tuple[str, re.Pattern[str]]] = []
+    for name in _PLUGINS:
+        module = import_module(f"detect_secrets.plugins.{name}")
+        for plugin in vars(module).values():
+            if isinstance(plugin, type) and issubclass(plugin, RegexBasedDetector) and plugin.__module__ == module.__name__:
+                kind = re.sub(r"[^a-z]+", "-", str(plugin.secret_type).lower()).strip("-")
+                found += [(kind, pattern) for pattern in _patterns(plugin)]
+    return tuple(found)
+
+
+def _patterns(plugin: Any) -> Iterable[re.Pattern[str]]:
+    """The patterns of PLUGIN, a class whose abstract property is a plain tuple in what we take of it."""
+    patterns: Iterable[re.Pattern[str]] = plugin.denylist
+    return patterns
+
+
+@cache
+def _blotted(kind: str) -> Callable[[re.Match[str]], str]:
+    """What stands for a match of the library: the mark, between the edges that some patterns take in. Words are let be."""
+
+    def blot(found: re.Match[str]) -> str:
+        whole = found[0]
+        held = whole.strip(_EDGES)
+        value = next((group for group in found.groups() if group and len(group) >= _MIN_RANDOM), held)
+        if SENTINEL.search(whole) or not _DIGIT.search(value):
+            return whole
+        before, _, after = whole.partition(value)
+        return before + _mark(kind) + after
+
+    return blot
+
+
 # Values named as secrets
 
 _STEMS: Final = ("pass", "pwd", "secret", "token", "key", "credential", "kennwort", "contrase", "密码", "密钥", "口令", "令牌")
+_STEM: Final = re.compile("|".join(_STEMS), re.IGNORECASE)
 _NAME: Final = re.compile(
     r"pass(?:word|wd|phrase|code|wort)?|pwd|secret|token|credentials?|kennwort|contraseña|密码|密钥|口令|令牌|key",
     re.IGNORECASE,
@@ -120,7 +195,7 @@ _KEY_OF: Final = re.compile(
     r"(?:api|access|private|signing|encryption|master|auth|account|secret|service|license|client|shared|ssh|deploy)[_\- ]?\Z",
     re.IGNORECASE,
 )
-_SUFFIX: Final = re.compile(r"[_\-]?(?:key|value|hash|base64|b64|\d{1,2})?(?![A-Za-z0-9_]|-[A-Za-z])", re.IGNORECASE)
+_SUFFIX: Final = re.compile(r"[_\-]?(?:key|value|hash|base64|b64|\d{1,4})?(?![A-Za-z0-9_]|-[A-Za-z])", re.IGNORECASE)
 _LINK: Final = re.compile(
     r"\\?[\"'`]?\]?[ \t]*(?:(?P<sign>=>|:=|={1,2}|:|：|＝)[ \t]*"
     r"|(?P<said>[ \t](?:is|was|are|set to|ist|lautet|es|est)\b[ \t]*[:=]?[ \t]*|(?:是|为|設為|设为)[ \t]*[:：]?[ \t]*)"
@@ -166,7 +241,7 @@ def _without_named(text: str) -> str:
         held = value["quoted"] if quoted else value["bare"].rstrip(".!?:\\")
         word = text[start:end].lower()
         tight = bool(link["flag"]) or (bool(link["sign"]) and not text[link.end() - 1].isspace())
-        if link["to"] and not (any(c.isdigit() for c in held) and _is_word(word)):
+        if link["to"] and not (_DIGIT.search(held) and _is_word(word)):
             continue
         if not _is_secret(word, held, quoted=quoted, tight=tight, said=bool(link["said"])):
             continue
@@ -228,7 +303,7 @@ def _is_secret(name: str, value: str, *, quoted: bool, tight: bool, said: bool) 
     value comes in a sentence ("the password is …").
     """
     word = _is_word(name)
-    if SENTINEL.search(value) or len(value) < 3 or value.lower() in _NO_VALUE or not any(c.isalnum() for c in value):
+    if SENTINEL.search(value) or len(value) < 3 or value.lower() in _NO_VALUE or not _SIGN.search(value):
         return False
     if value.replace(".", "").replace("_", "").replace(",", "").isdigit():
         return word or len(value) >= 8
@@ -238,14 +313,14 @@ def _is_secret(name: str, value: str, *, quoted: bool, tight: bool, said: bool) 
         return word or " " not in value
     if _EXPRESSION.search(value):
         return False
-    if not any(c.isdigit() for c in value) and value.isascii():
+    if not _DIGIT.search(value) and value.isascii():
         return _is_wordlike_secret(value, word=word, tight=tight, said=said)
     return True
 
 
 def _is_wordlike_secret(value: str, *, word: bool, tight: bool, said: bool) -> bool:
     """The same for a VALUE without a digit and without quotes, which may be the name of a variable."""
-    if _DOTTED.match(value) or any(stem in value.lower() for stem in _STEMS):
+    if _DOTTED.match(value) or _STEM.search(value):
         return False
     if word and (said or tight):
         return True

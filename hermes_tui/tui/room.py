@@ -82,6 +82,7 @@ def load_room(paths: Paths) -> Room:
         ConfigError, StoreError, NoProvider, OSError: in words.
     """
     from hermes_tui.config import load_settings, write_default_config
+    from hermes_tui.context import redaction
     from hermes_tui.llm.choose import choose
     from hermes_tui.llm.keys import Keys
     from hermes_tui.llm.tokenizer import load_counter
@@ -95,7 +96,8 @@ def load_room(paths: Paths) -> Room:
     try:
         make_private_folder(paths.data)
         write_default_config(paths.config)
-        start_logging(paths.log)
+        redaction.load()
+        start_logging(paths.log, clean=redaction.redact)
         keys = Keys(paths.key_file)
         choice = choose(settings, keys)
         directory = Path(settings.tools.directory).expanduser().resolve() if settings.tools.directory else Path.cwd()

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hermes_tui.context.redaction import SENTINEL, redact
+from hermes_tui.context.redaction import SENTINEL, redact, redact_json
 
 ALNUM = string.ascii_letters + string.digits
+LOWER = string.ascii_lowercase + string.digits
 
 
 def _of(alphabet: str, least: int, most: int = 48) -> st.SearchStrategy[str]:
@@ -29,6 +30,19 @@ KEYS = st.one_of(
     _of(ALNUM + "-_", 35, 35).map("AIza".__add__),
     _of(ALNUM, 24).map("sk_live_".__add__),
     _of(ALNUM, 20).map(lambda s: f"eyJ{s}.eyJ{s[::-1]}.{s}"),
+    _of(ALNUM, 60, 60).map("sk-ant-admin01-".__add__),
+    _of(LOWER, 32, 32).map(lambda s: f"AC1{s[:31]}"),
+    _of(LOWER, 31, 31).map(lambda s: f"7{s}-us14"),
+    _of(ALNUM, 42, 42).map("sq0csp-1".__add__),
+    _of(ALNUM, 24, 24).map("gldt-1".__add__),
+    _of(ALNUM, 39, 39).map("gloas-1".__add__).map(lambda s: s + "x" * 24),
+    _of(ALNUM, 85, 85).map(lambda s: f"AccountKey=1{s}=="),
+    _of(ALNUM, 22, 22).map(lambda s: f"M1{s}.{s[:6]}.{s}{s[:5]}"),
+    _of(ALNUM, 34, 34).map("123456789:1".__add__),
+    _of(ALNUM, 22, 22).map(lambda s: f"SG.{s}.{s}{s[:21]}"),
+    _of(string.ascii_uppercase + string.digits, 16, 16).map("ABIA".__add__),
+    _of(ALNUM, 36, 36).map("npm_".__add__),
+    _of(ALNUM, 72, 72).map("pypi-AgEIcHlwaS5vcmc".__add__),
 )
 NAMES = st.sampled_from(
     ["password", "secret", "token", "api_key", "api-key", "passwd", "client_secret", "access_token", "DB_PASSWORD"]
@@ -113,6 +127,23 @@ def test_hashes_ids_paths_and_code_are_left_alone(text: str) -> None:
     assert redact(text) == text
 
 
+@given(NAMES, VALUES)
+def test_what_stands_under_a_name_in_a_calls_arguments_is_judged_by_it(name, value) -> None:
+    arguments = {"url": "https://example.org/a", "form": [{name: value}], "n": 3}
+    clean = redact_json(arguments)
+    assert value not in str(clean)
+    assert (clean["url"], clean["n"], list(clean["form"][0])) == ("https://example.org/a", 3, [name])
+    assert redact_json(clean) == clean
+
+
+@given(KEYS, st.lists(st.sampled_from(["read", "the", "file", "src/app.py", "exit code 1", "\n"]), max_size=8))
+def test_only_the_secret_goes_and_all_around_it_stays(key, words) -> None:
+    around = " ".join(words)
+    assert redact(f"{around} {key} {around}").split(SENTINEL.search(redact(key))[0]) == redact(f"{around} \0 {around}").split(
+        "\0"
+    )
+
+
 @given(st.text(max_size=200))
 @example("İ password: 1a2b3c4d")
 def test_redacting_twice_changes_nothing_more(text: str) -> None:
@@ -120,7 +151,25 @@ def test_redacting_twice_changes_nothing_more(text: str) -> None:
     assert redact(once) == once
 
 
-@pytest.mark.parametrize("piece", ["a", "Ab1/", "password ", "key=", "sk-", "://a:", "eyJa.", "-----BEGIN PRIVATE KEY-----"])
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "a",
+        "Ab1/",
+        "password ",
+        "key=",
+        "sk-",
+        "://a:",
+        "eyJ",
+        "eyJa.",
+        "-----BEGIN PRIVATE KEY-----",
+        "key      ",
+        "//",
+        "xoxb-1-",
+        "AC",
+        "us1-",
+    ],
+)
 def test_long_texts_take_time_in_proportion(piece: str) -> None:
     def seconds(size: int) -> float:
         text = piece * (size // len(piece))
