@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 HEAVY = (
-    "anthropic", "httpx", "sqlmodel", "detect_secrets", "sqlalchemy", "alembic", "tiktoken", "genai_prices", "pydantic", "pydantic_settings",
+    "anthropic", "httpx", "sqlmodel", "sqlalchemy", "alembic", "tiktoken", "genai_prices", "pydantic", "pydantic_settings",
+    "detect_secrets",
     "tomlkit", "keyring", "watchfiles", "click", "pyperclip",
     "hermes_tui.store", "hermes_tui.llm", "hermes_tui.chat", "hermes_tui.context", "hermes_tui.config", "hermes_tui.tools",
 )  # fmt: skip
