@@ -86,7 +86,7 @@ def test_a_row_for_each_combination_sorted_by_window_and_threshold(run, tmp_path
     assert [r["model"] for r in found] == ["claude-sonnet-5-5"] * 5 + ["claude-haiku-5-5"] * 5
     for dear, cheap in zip(found[:5], found[5:], strict=True):
         assert cheap["dollars"] < dear["dollars"]
-        assert cheap["peak_tokens"] == dear["peak_tokens"]
+        assert cheap["peak_tokens"] == pytest.approx(dear["peak_tokens"], rel=0.02), "ids in placeholders differ, no more"
 
 
 def test_the_users_own_price_wins(run, recording, tmp_path):

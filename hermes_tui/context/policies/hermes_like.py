@@ -19,8 +19,8 @@ from hermes_tui.context.budgets import Budgets
 from hermes_tui.context.engine import Compression, EngineState, Plan, Prune, Summariser
 from hermes_tui.context.ledger import Ledger
 from hermes_tui.context.messages import Block, Message, calls_of, plain_text, result_text
+from hermes_tui.context.placeholders import main_argument
 from hermes_tui.context.policies.policy import Policy, anchor_of
-from hermes_tui.context.pruning import main_argument
 from hermes_tui.context.redaction import redact
 from hermes_tui.context.regions import Regions, Span
 from hermes_tui.context.summaries import Summary
