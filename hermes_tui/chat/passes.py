@@ -11,6 +11,7 @@ from typing import Final, Literal
 from hermes_tui.chat import breaker
 from hermes_tui.chat.events import Compressed, NothingCompressed, NoticeRaised
 from hermes_tui.chat.limits import compacts_by_itself
+from hermes_tui.chat.noting import Noting
 from hermes_tui.chat.prepared import Prepared
 from hermes_tui.chat.remembering import Remembering
 from hermes_tui.chat.replies import DELAYS, CostOf
@@ -97,17 +98,23 @@ class Passes:
         LOOKING: it is only to be looked at, so memory providers, which may keep what they are shown, are not asked.
         """
         at, plan, started = self._at, planned.plan, time.perf_counter()
-        calls = None
+        calls = noting = None
         summariser: Summariser | None = None
         if plan.kind == "summarise":
             notes = "" if looking else await self._remembering.before(plan)
             if self.model is not None and self.asks_model and not by_code:
                 calls = SummaryCalls(at, self._requests, self.model, plan.view or at.view, self._cost_of, self._delays)
                 limit = notes_limit(self.model.facts.window.value)
-                summariser = on_this_loop(calls.summariser(fitted(notes, limit, at.meter.count)))
+                given = calls.summariser(fitted(notes, limit, at.meter.count))
+                keeper = None if looking or self.model.embedded else self._remembering.notes_by_model
+                if keeper is not None:
+                    noting = Noting(at, self._requests, self.model, keeper, plan, self._cost_of)
+                    given = replace(given, calls=given.calls - 1)  # the call for notes is one of the pass's
+                summariser = on_this_loop(given)
         try:
             engine = at.engine
-            made = await at.off.beside(lambda: engine.compress(plan, summariser))
+            written = at.off.beside(lambda: engine.compress(plan, summariser))
+            made = await (written if noting is None else noting.beside(written))
         except asyncio.CancelledError:
             if calls is not None:
                 await calls.ended()
@@ -119,7 +126,10 @@ class Passes:
         if calls is not None:
             await self._learn(calls, made)
         duration = (time.perf_counter() - started) * 1000 + planned.ms
-        return Prepared(made, planned.ms, duration, calls.cost if calls else None, by_hand)
+        cost = calls.cost if calls else None
+        if noting is not None and noting.cost:
+            cost = (cost or 0.0) + noting.cost
+        return Prepared(made, planned.ms, duration, cost, by_hand)
 
     async def _learn(self, calls: SummaryCalls, made: Compression) -> None:
         """Let the model rungs rest where they could not be reached, or were paid twice in a row for nothing."""

@@ -9,6 +9,7 @@ from hermes_tui.chat.events import NoticeRaised
 from hermes_tui.chat.standing import Standing
 from hermes_tui.context.engine import Plan
 from hermes_tui.memory.memory import Memory
+from hermes_tui.memory.notes import NotesProvider
 
 
 class Remembering:
@@ -48,6 +49,11 @@ class Remembering:
         if self._noted is None or self._noted[0] is not plan:
             self._noted = (plan, await self.memory.on_pre_compress(plan.sources, self._tell))
         return self._noted[1]
+
+    @property
+    def notes_by_model(self) -> NotesProvider | None:
+        """Who keeps the notes that the summarising model finds; None where it is not to look for any."""
+        return self.memory.provider(NotesProvider) if self._at.settings.memory.model else None
 
     async def ended(self, seconds: float) -> None:
         """The conversation was closed: let providers hear what they were told, for at most SECONDS."""

@@ -28,6 +28,7 @@ from hermes_tui.llm.provider import COMPACTION_BETA, ModelRequest, ProviderError
 
 if TYPE_CHECKING:
     from hermes_tui.llm.choose import ChatProvider
+    from hermes_tui.store.records import Purpose
 
 T = TypeVar("T")
 
@@ -68,7 +69,7 @@ class SummaryModel:
 
 
 class SummaryCalls:
-    """The calls that one compression makes to the summarising model.
+    """The calls that one compression makes to the summarising model, for its summary or, beside it, for notes (PURPOSE).
 
     Attributes:
         cost: dollars that they cost, None while no price is known.
@@ -84,9 +85,11 @@ class SummaryCalls:
         view: ContextView,
         cost_of: CostOf,
         delays: Sequence[float],
+        purpose: Purpose = "summary",
     ) -> None:
         self._at, self._requests, self._model, self._view = standing, requests, model, view
         self._cost_of, self._delays = cost_of, tuple(delays)[:RETRIES]
+        self._purpose: Purpose = purpose
         self._calls = 0
         self._running: set[asyncio.Task[Any]] = set()
         self.cost: float | None = None
@@ -172,7 +175,7 @@ class SummaryCalls:
         provider = self._model.provider
         body = {**body, **provider.request_extras, **thinking.extras}
         body = posted(body, breaks_control_tokens=provider.breaks_control_tokens, calls=provider.tools)
-        row = await self._requests.record(self._view, "summary", self._model.model, {}, body, None)
+        row = await self._requests.record(self._view, self._purpose, self._model.model, {}, body, None)
         ended = await self._streamed(row, provider, ModelRequest(body), prompt.tokens)
         await self._account(row, ended, prompt.tokens, self._model.cost_of, self._model.model)
         if ended.stop_reason == "max_tokens":
@@ -222,10 +225,10 @@ class SummaryCalls:
             nonlocal due
             if isinstance(event, TextGrew):
                 parts.append(event.text)
-                if loop.time() >= due:
+                if loop.time() >= due and self._purpose == "summary":
                     due = loop.time() + SHOW_SECONDS
                     self._at.publish(SummaryGrew("".join(parts), call))
-            elif isinstance(event, ReplyEnded):
+            elif isinstance(event, ReplyEnded) and self._purpose == "summary":
                 self._at.publish(SummaryGrew(plain_text(event.content), call))
 
         return took

@@ -27,10 +27,8 @@ _LEAST: Final = 4
 
 def notes_in(message: Message) -> tuple[FoundNote, ...]:
     """The notes in MESSAGE, in the order they were said; none where it is not a person's."""
-    if not message.is_real_user:
-        return ()
     found: dict[str, FoundNote] = {}
-    for sentence in _spoken(redact(plain_text(message.content))):
+    for sentence in spoken(message):
         note = _note(sentence, message.id)
         if note is not None:
             found[note.key] = note
@@ -45,9 +43,11 @@ _MATERIAL: Final = re.compile(r"\s{4}|\t|\s*(?:[>|<{\[]|\$ |# |\d{4}-\d\d-\d\d)|
 _PARAGRAPH: Final = re.compile(r"\n[ \t]*\n")
 
 
-def _spoken(text: str) -> Iterator[str]:
-    """The sentences of TEXT that its writer says in their own name."""
-    text = _FENCED.sub("\n", text)
+def spoken(message: Message) -> Iterator[str]:
+    """The sentences of MESSAGE that its writer says in their own name, redacted; none where a person did not write it."""
+    if not message.is_real_user:
+        return
+    text = _FENCED.sub("\n", redact(plain_text(message.content)))
     if len(text) > SPOKEN:
         text = _PARAGRAPH.split(text.strip(), maxsplit=1)[0][:SPOKEN]
     for line in text.splitlines():
@@ -108,11 +108,16 @@ _STANDING: Final = re.compile(
 _OF_ONESELF: Final = re.compile(r"(?:i|my|we|our|ich|mein\w*|wir|yo|mi|mis|soy)\b|我", re.I)
 
 
+def tells_secrets(text: str) -> bool:
+    """Whether TEXT speaks of secrets, or held one."""
+    return bool(_SECRETS.search(text) or SENTINEL.search(text))
+
+
 def _note(sentence: str, source: str) -> FoundNote | None:
     """The note that SENTENCE is, None where it is none."""
     greeting = _GREETING.match(sentence)
     text = sentence[greeting.end() :] if greeting else sentence
-    if _QUESTION.search(text) or _SECRETS.search(text) or SENTINEL.search(text):
+    if _QUESTION.search(text) or tells_secrets(text):
         return None
     lead = _LEAD.match(text)
     begin = lead.end() if lead else 0

@@ -11,7 +11,7 @@ from hermes_tui.context.fidelity import Fidelity
 from hermes_tui.context.messages import Block
 
 Relation = Literal["root", "compression", "fork", "import"]
-Purpose = Literal["turn", "summary", "title"]
+Purpose = Literal["turn", "summary", "title", "notes"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from pathlib import Path
@@ -35,7 +36,7 @@ async def talk(tmp_path: Path) -> AsyncIterator[Talk]:
     opened: list[Conversation] = []
     events: list[Any] = []
 
-    def parts(memory: Memory | None = None, **settings: Any) -> Parts:
+    def parts(memory: Memory | None = None, summariser: Any = None, **settings: Any) -> Parts:
         overrides = {"summary.engine": "deterministic", **{k.replace("__", "."): v for k, v in settings.items()}}
         return Parts(
             store=store,
@@ -48,10 +49,11 @@ async def talk(tmp_path: Path) -> AsyncIterator[Talk]:
             memory=memory or memory_of(["notes"], store.notes),
             directory=tmp_path,
             foreground=True,
+            summary_provider=summariser,
         )
 
-    async def saying(*texts: str, memory: Memory | None = None, **settings: Any) -> Conversation:
-        conversation = await Conversation.start_new(parts(memory, **settings))
+    async def saying(*texts: str, memory: Memory | None = None, summariser: Any = None, **settings: Any) -> Conversation:
+        conversation = await Conversation.start_new(parts(memory, summariser, **settings))
         opened.append(conversation)
         for text in texts:
             await conversation.send(text)
@@ -211,3 +213,66 @@ async def test_a_recording_teaches_nothing_and_is_told_nothing_even_when_it_is_k
     await again.compress()
     await again.close()
     assert [note.text for note in talk.store.notes.all()] == ["I work at night"]
+
+
+# Notes by the summarising model
+
+MOVED = "We moved to Rome last spring, and the parser is slow."
+FOUND = '{"message": NUMBER, "words": "moved to Rome last spring", "kind": "fact", "note": "The user lives in Rome."}'
+FORGED = '{"message": NUMBER, "words": "I moved to Bern", "kind": "fact", "note": "The user lives in Bern."}'
+
+
+class Summarising(RecordedProvider):
+    """Answers with a summary, or, where it is asked for them, with notes (an exception is raised instead)."""
+
+    def __init__(self, notes: Any) -> None:
+        super().__init__([], None, "small-model")
+        self._notes, self.asked = notes, list[str]()
+
+    async def stream(self, request: Any) -> Any:
+        asks_for_notes = "worth remembering" in str(request.body["system"])
+        if asks_for_notes:
+            self.asked.append(str(request.body["messages"]))
+            number = re.search(r"\[(\d+)\] We moved", self.asked[-1])
+            assert number, "the user's words are shown"
+            if isinstance(self._notes, Exception):
+                raise self._notes
+        text = (
+            self._notes.replace("NUMBER", number[1])
+            if asks_for_notes
+            else "## Goal\nShip the importer.\n## Done\nThe parser was split."
+        )
+        async for event in RecordedProvider([RecordedReply((text_block(text),))], None, "small-model").stream(request):
+            yield event
+
+
+async def summarised(talk: Talk, notes: Any, **settings: Any) -> tuple[Conversation, Summarising]:
+    """A talk that is compressed with a model that answers with NOTES when it is asked for them."""
+    who = Summarising(notes)
+    own = {"summary__engine": "model", "context__auto": False, "memory__model": True, **settings}
+    conversation = await talk("one", MOVED, "three", "four", "five", summariser=who, **own)
+    await conversation.compress()
+    assert [e.compression.rung for e in talk.events if isinstance(e, Compressed)] == ["model"]
+    return conversation, who
+
+
+async def test_the_summarising_model_finds_notes_beside_the_summary_and_must_point_to_the_words(talk: Talk) -> None:
+    conversation, who = await summarised(talk, f"{FORGED}\n{FOUND}")
+    (note,) = talk.store.notes.all()
+    assert (note.text, note.author, note.chain) == ("The user lives in Rome.", "model", conversation.chain)
+    assert len(who.asked) == 1
+    assert "I see" not in who.asked[0], "what the model said is not shown"
+    assert [r.purpose for r in talk.store.requests(conversation.chain) if r.purpose != "turn"].count("notes") == 1
+
+
+@pytest.mark.parametrize("wrong", [RuntimeError("no"), "rubbish " * 9_000], ids=["raises", "rubbish"])
+async def test_where_that_fails_the_compression_goes_on_without(talk: Talk, wrong: Any) -> None:
+    await summarised(talk, wrong)
+    assert talk.store.notes.all() == ()
+    assert not [e for e in talk.events if isinstance(e, NoticeRaised)]
+
+
+async def test_the_model_is_not_asked_unless_it_is_allowed(talk: Talk) -> None:
+    _, who = await summarised(talk, FOUND, memory__model=False)
+    assert who.asked == []
+    assert talk.store.notes.all() == ()
