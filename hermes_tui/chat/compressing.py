@@ -326,6 +326,9 @@ class Compressing:
                     return
             with _Running(self):
                 prepared = await self._write_beside(planned, "manual", by_hand=True)
+            if prepared is not None and prepared.compression.change is None:
+                await self._passes.refused(_refusal_of(prepared), "manual", prepared)
+                return
             if prepared is not None:
                 self.prepared = prepared
                 if self._boundary_lock.locked():

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from hermes_tui.chat import events as happened
 from hermes_tui.tui.live import LiveReply
 from hermes_tui.tui.numbers import seconds
-from hermes_tui.tui.projection import clock_time, divider_text, said_at, shown_result, user_text
+from hermes_tui.tui.projection import clock_time, divider_text, said_at, shown_result, taken_back_text, user_text
 from hermes_tui.tui.readings import Totals
 from hermes_tui.tui.transcript import Divider, Notice, Queued, UserSaid
 
@@ -67,6 +67,8 @@ class Bridge:
             happened.Compressed: self._compressed,
             happened.NothingCompressed: self._nothing_compressed,
             happened.CompressionStopped: self._compression_stopped,
+            happened.Edited: self._edited,
+            happened.NothingEdited: self._nothing_edited,
             happened.TipAdopted: lambda event: self._desk.adopt(),
             happened.NoticeRaised: self._notice_raised,
         }
@@ -267,6 +269,17 @@ class Bridge:
         self.compression_over()
         if not event.yielded:
             self.tell("The compression was stopped; nothing changed.")
+
+    # -- edits by hand -------------------------------------------------------------------------------------------------
+
+    def _edited(self, event: happened.Edited) -> None:
+        if event.target is not None:
+            text = taken_back_text(event.kind, event.tokens_before, event.tokens_after, event.counts)
+            self._screen.transcript.append(Divider(f"edit:{event.edit}", text))
+        self._desk.compressed()
+
+    def _nothing_edited(self, event: happened.NothingEdited) -> None:
+        self.tell(event.sentence, "information" if event.refusal in ("nothing", "protected") else "warning")
 
     # -- the rest ------------------------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 from hermes_tui.tui.arrival import Arrival
 from hermes_tui.tui.aside import aside
@@ -304,6 +304,11 @@ class Desk:
             return ("", "", "")
         return await aside(original_of, conversation.view, row)
 
+    @property
+    def player_runs(self) -> bool:
+        """Whether a replay plays: what lies open is only watched."""
+        return self.app.player is not None
+
     async def open_session(self, session: SessionRecord) -> None:
         """Open what was chosen in the lineage: the tip to go on with, anything older read-only."""
         if not session.is_live:
@@ -314,14 +319,14 @@ class Desk:
         conversation = self.conversation
         if conversation is not None and conversation.chain == session.chain:
             return
-        if self._is_busy():
+        if self.is_busy():
             return
         try:
             await self.open_chain(session.id)
         except Exception as error:
             self.failed(error)
 
-    def _is_busy(self) -> bool:
+    def is_busy(self) -> bool:
         """Whether a turn runs, which is said: it has to end before another conversation is opened."""
         busy = self.conversation is not None and self.conversation.busy
         if busy:
@@ -332,7 +337,7 @@ class Desk:
 
     async def new_chat(self) -> None:
         """/new: an empty page."""
-        if self.room is not None and not self._is_busy():
+        if self.room is not None and not self.is_busy():
             await self.start_afresh()
 
     async def title(self, name: str) -> None:
@@ -343,6 +348,30 @@ class Desk:
         elif name:
             await aside(room.store.set_title, conversation.chain, name)
             self.screen.heading.show(title=name)
+
+    def undo(self) -> None:
+        """/undo: take the newest edit back."""
+        from hermes_tui.tui.editing import take_back
+
+        self.work(take_back(self, "undo"), "store", "undo")
+
+    def redo(self) -> None:
+        """/redo: make again what was undone."""
+        from hermes_tui.tui.editing import take_back
+
+        self.work(take_back(self, "redo"), "store", "redo")
+
+    def mark(self, row: EntryRow, key: Literal["pin", "drop"]) -> None:
+        """p and d: pin or drop the group of an entry, or take that back."""
+        from hermes_tui.tui.editing import mark
+
+        self.work(mark(self, row, key), "store", key)
+
+    def fork(self) -> None:
+        """/fork: go on from here in a chain of its own."""
+        from hermes_tui.tui.editing import fork
+
+        self.work(fork(self), "store", "fork")
 
     def copy_reply(self) -> None:
         """/copy: the last reply, as it was written."""
@@ -367,7 +396,7 @@ class Desk:
         """/key: ask for the API key and go on with it."""
         from hermes_tui.tui.switching import ask_key
 
-        if not self._is_busy():
+        if not self.is_busy():
             ask_key(self)
 
     async def take_room(self, room: Room) -> None:

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from hermes_tui.store.records import EditRecord
 
 _CROCKFORD: Final = {letter: value for value, letter in enumerate("0123456789ABCDEFGHJKMNPQRSTVWXYZ")}
+TAKEN_BACK: Final = ("undo", "redo")
+DIVIDING: Final = ("prune", "summarise", *TAKEN_BACK)
+"""Kinds of edits that leave a divider in the transcript; a pin or a drop shows at its entry."""
 Measure = Callable[[Block], int]
 """Tokens of one content block."""
 
@@ -58,7 +61,8 @@ def message_of(block: str) -> str:
 
 
 def blocks_of(messages: Sequence[Message], edits: Iterable[EditRecord] = (), *, measure: Measure | None = None) -> list[Shown]:
-    """The transcript of MESSAGES, with a divider under the message that was the newest when a compression was made.
+    """The transcript of MESSAGES, with a divider under the message that was the newest when one was compressed or an
+    edit was undone or redone.
 
     Args:
         messages: a stretch of a chain, ascending; results whose call is not among them are left out.
@@ -67,7 +71,7 @@ def blocks_of(messages: Sequence[Message], edits: Iterable[EditRecord] = (), *, 
     """
     dividers: dict[int, list[EditRecord]] = {}
     for edit in edits:
-        if edit.generation is not None and edit.after_sequence is not None and edit.kind in ("prune", "summarise"):
+        if edit.generation is not None and edit.after_sequence is not None and edit.kind in DIVIDING:
             dividers.setdefault(edit.after_sequence, []).append(edit)
     shown: list[Shown] = []
     for at, message in enumerate(messages):
@@ -171,10 +175,25 @@ def whole_text(content: Sequence[Block]) -> str:
 
 
 def edit_divider(edit: EditRecord) -> Divider:
-    """The thin line that an applied compression leaves."""
+    """The thin line that an applied compression leaves, and one that was taken back or made again."""
+    if edit.kind in TAKEN_BACK:
+        text = taken_back_text(edit.kind or "", edit.tokens_before, edit.tokens_after, edit.counts)
+        return Divider(f"edit:{edit.id}", text)
     return Divider(
         f"edit:{edit.id}", divider_text(edit.kind or "", edit.tokens_before, edit.tokens_after, edit.counts, edit.fidelity)
     )
+
+
+def taken_back_text(kind: str, before: int, after: int, counts: Mapping[str, int]) -> str:
+    """What an undo or redo did, in one line: sizes, and what was taken back where that is not one compression."""
+    text = f"{'undone' if kind == 'undo' else 'redone'}: {short(before)} → {short(after)}"
+    edits = {name: count for name, count in counts.items() if name not in TAKEN_BACK}
+    if kind == "redo" or not edits:
+        return text
+    if sum(edits.values()) > 1:
+        return f"{text} · {sum(edits.values())} edits"
+    name = next(iter(edits))
+    return f"{text} · the {name}" if name in ("pin", "drop") else text
 
 
 def divider_text(kind: str, before: int, after: int, counts: Mapping[str, int], fidelity: Fidelity | None) -> str:

@@ -142,6 +142,8 @@ def why_of(entry: Entry, reason: str) -> str:
         words = placeholder_words(entry.sent)
         if words:
             return words
+    if entry.treatment is Treatment.PINNED:
+        return "pinned by you: never compressed"
     return reason or ("" if entry.treatment is Treatment.VERBATIM else str(entry.treatment))
 
 

@@ -134,6 +134,10 @@ class ChatScreen(Steadfast, Screen[None]):
         """Show what an entry stands for."""
         self.run_worker(self._show_original(event.row), group="store", exit_on_error=False)
 
+    def on_entry_list_mark_asked(self, event: EntryList.MarkAsked) -> None:
+        """Pin or drop what an entry stands for."""
+        self.app.desk.mark(event.row, event.key)
+
     async def _show_original(self, row: EntryRow) -> None:
         from hermes_tui.tui.screens.original import OriginalScreen
 

@@ -25,6 +25,7 @@ KEYS: Final = (
     ("F1 F2 F3", "help, inspector, lineage; again to close"),
     ("Ctrl+P", "palette: every command by name"),
     ("PgUp PgDn, Ctrl+Up Ctrl+Down", "scroll the conversation"),
+    ("F2, then p or d", "pin the entry: never compressed; drop it: not sent; the same key takes it back"),
     ("Tab", "to the conversation and back: arrows walk, Enter folds, y copies, c copies code"),
     ("Ctrl+C", "copy what is selected; with nothing selected, quit"),
     ("Ctrl+Q", "quit; everything is saved"),
@@ -39,6 +40,7 @@ SIGNS: Final = (
     ("tail", "tail", "the newest, kept as it is"),
     ("pruned", "middle", "an old result or argument given in one line; Enter opens the original"),
     ("pinned", "pinned", "kept whatever happens"),
+    ("dropped", "middle", "not sent; it stays stored, and d sends it again"),
     ("clipped", "tail", "too large to send whole: its start and end are sent"),
 )
 """(glyph, region whose colour it has, meaning)."""

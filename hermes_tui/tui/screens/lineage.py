@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
+from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Input, Static, Tree
 from textual.widgets.tree import TreeNode
@@ -25,13 +26,14 @@ from hermes_tui.tui.numbers import counted, short
 from hermes_tui.tui.projection import divider_text, when
 from hermes_tui.tui.screens.chat import BREAKPOINTS
 from hermes_tui.tui.surveys import summary_reading
+from hermes_tui.tui.widgets.entries import cut
 from hermes_tui.tui.widgets.summary import summary_content
 
 if TYPE_CHECKING:
     from hermes_tui.store.records import ChainRecord, SessionRecord
     from hermes_tui.tui.app import HermesApp
 
-KEYS = "enter open · / filter · arrows walk and unfold · F3 or esc closes"
+KEYS = "enter open · / filter · f fork · d delete · arrows walk and unfold · F3 or esc closes"
 SHOWN_CHAINS = 500
 """Chains in the tree at a time; the filter finds the others."""
 
@@ -42,6 +44,51 @@ class Place:
 
     chain: str
     session: SessionRecord
+
+
+class KeyLine(Static):
+    """The line of keys; where something is to be deleted it asks, and holds the keys until it is answered."""
+
+    DEFAULT_CSS = """
+    KeyLine:focus { color: $error; text-style: bold; }
+    """
+
+    @dataclass
+    class Answered(Message):
+        """It was answered, or left."""
+
+        confirmed: bool
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(KEYS, id=id, markup=False)
+        self._asks = False
+
+    def ask(self, question: str) -> None:
+        """Ask QUESTION; y is yes, everything else is no."""
+        self._asks = self.can_focus = True
+        self.update(Content(question))
+        self.focus()
+
+    def say(self, text: str = KEYS) -> None:
+        """Say TEXT: the keys, or what came of the answer."""
+        self.update(Content(text))
+
+    def on_key(self, event: events.Key) -> None:
+        """y, or anything else."""
+        if self._asks:
+            event.stop()
+            event.prevent_default()
+            self._answer(event.key == "y")
+
+    def on_blur(self) -> None:
+        """To go elsewhere is a no."""
+        self._answer(False)
+
+    def _answer(self, confirmed: bool) -> None:
+        if self._asks:
+            self._asks = self.can_focus = False
+            self.say()
+            self.post_message(self.Answered(confirmed))
 
 
 def chain_label(chain: ChainRecord, width: int, *, fork: bool = False) -> Text:
@@ -82,6 +129,8 @@ class LineageScreen(Steadfast, Screen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "close", "close", show=False),
         Binding("slash", "filter", "filter", show=False),
+        Binding("d", "delete", "delete", show=False),
+        Binding("f", "fork", "fork", show=False),
     ]
 
     def __init__(self) -> None:
@@ -89,6 +138,7 @@ class LineageScreen(Steadfast, Screen[None]):
         self._chains: tuple[ChainRecord, ...] = ()
         self._width = 0
         self._shown = ""
+        self._doomed: ChainRecord | None = None
 
     def compose(self) -> ComposeResult:
         """Tree and filter; summary; keys."""
@@ -105,7 +155,7 @@ class LineageScreen(Steadfast, Screen[None]):
                 yield Static(id="told-heading", markup=False)
                 with VerticalScroll(id="told-body"):
                     yield Static(id="told-text", markup=False)
-        yield Static(KEYS, id="lineage-keys", markup=False)
+        yield KeyLine(id="lineage-keys")
 
     def on_mount(self) -> None:
         """Read the chains."""
@@ -119,12 +169,13 @@ class LineageScreen(Steadfast, Screen[None]):
             return
         conversation = self.app.desk.conversation
         self._shown = conversation.session.id if conversation is not None else ""
-        self._fill("")
+        self._fill(self.query_one("#chains-filter", Input).value)
         if not self._chains:
             self._say_empty("No conversation yet. F3 closes this; write a message, and it will stand here.")
 
     def _say_empty(self, text: str) -> None:
         self.query_one("#told-heading", Static).update(Content(text))
+        self.query_one("#told-text", Static).update("")
 
     def on_resize(self) -> None:
         """The labels are set to the width."""
@@ -140,9 +191,10 @@ class LineageScreen(Steadfast, Screen[None]):
         self._width = max(24, tree.size.width - 5)
         now = time.time()
         forks: dict[str, list[ChainRecord]] = {}
+        there = {session.id for chain in self._chains for session in chain.sessions}
         for chain in self._chains:
             first = chain.sessions[0]
-            if first.relation == "fork" and first.parent:
+            if first.relation == "fork" and first.parent in there:  # a fork outlives the chain it came from
                 forks.setdefault(first.parent, []).append(chain)
         nested = {chain.id for group in forks.values() for chain in group}
         wanted = wanted.strip().lower()
@@ -174,6 +226,8 @@ class LineageScreen(Steadfast, Screen[None]):
                 cursor = leaf
             for branch in branches:
                 cursor = self._add(leaf, branch, forks, now, fork=True) or cursor
+        if cursor is not None:  # also where it is a fork's
+            node.expand()
         return cursor
 
     @on(Input.Changed, "#chains-filter")
@@ -218,6 +272,49 @@ class LineageScreen(Steadfast, Screen[None]):
         text_there = summary_content(reading) if reading.version else Content.styled("Nothing was summarised in it.", "$muted")
         self.query_one("#told-text", Static).update(text_there)
         self.query_one("#told-body").scroll_home(animate=False)
+
+    # -- deleting and forking ------------------------------------------------------------------------------------------
+
+    def _under_cursor(self) -> Place | None:
+        node = self.query_one("#chains-tree", Tree).cursor_node
+        return node.data if node is not None else None
+
+    def action_delete(self) -> None:
+        """Ask whether the chain under the cursor is to be deleted, in the line of keys."""
+        place = self._under_cursor()
+        self._doomed = next((c for c in self._chains if place is not None and c.id == place.chain), None)
+        if self._doomed is None:
+            return
+        chain, line = self._doomed, self.query_one(KeyLine)
+        size = f"{counted(len(chain.sessions), 'session')}, {counted(chain.messages, 'message')}"
+        question, keys = f": all of it, {size}? ", "y deletes it for good · any other key keeps it"
+        room = self.size.width - 2 - cell_len("Delete “”") - cell_len(question) - cell_len(keys)
+        line.ask(f"Delete “{cut(chain.tip.title or 'untitled', max(8, room)).rstrip()}”{question}{keys}")
+
+    @on(KeyLine.Answered)
+    def _answered(self, event: KeyLine.Answered) -> None:
+        """Delete what was asked about, or keep it."""
+        chain, self._doomed = self._doomed, None
+        self.query_one("#chains-tree").focus()
+        if event.confirmed and chain is not None:
+            self.app.run_worker(self._delete(chain), group="store", exit_on_error=False)
+
+    async def _delete(self, chain: ChainRecord) -> None:
+        from hermes_tui.tui.editing import delete
+
+        problem = await delete(self.app.desk, chain)
+        await self._load()
+        if self.is_attached:
+            self.query_one(KeyLine).say(problem or KEYS)
+
+    def action_fork(self) -> None:
+        """Go on from how the session under the cursor stands, or ended, in a chain of its own."""
+        from hermes_tui.tui.editing import fork_at
+
+        place = self._under_cursor()
+        if place is not None:
+            work = fork_at(self.app.desk, place.chain, place.session.last_generation)
+            self.app.run_worker(work, group="store", exit_on_error=False)
 
     # -- ways out ------------------------------------------------------------------------------------------------------
 

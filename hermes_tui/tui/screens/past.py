@@ -13,6 +13,7 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from hermes_tui.tui.aside import aside
+from hermes_tui.tui.editing import PAST, fork_at
 from hermes_tui.tui.failures import Steadfast
 from hermes_tui.tui.past import PastMoment, earlier_page, past_moment
 from hermes_tui.tui.screens.chat import BREAKPOINTS, ROW_BREAKPOINTS, close_drawer, toggle_inspector
@@ -34,10 +35,13 @@ class PastScreen(Steadfast, Screen[None]):
     HORIZONTAL_BREAKPOINTS = BREAKPOINTS
     VERTICAL_BREAKPOINTS = ROW_BREAKPOINTS
     app: HermesApp
+    is_past: ClassVar[bool] = True
+    """What is looked at here cannot be edited."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "back", "back", show=False),
         Binding("t", "tip", "to the tip", show=False),
+        Binding("f", "fork", "fork from here", show=False),
     ]
 
     def __init__(self, session: SessionRecord) -> None:
@@ -53,7 +57,7 @@ class PastScreen(Steadfast, Screen[None]):
             with Vertical(id="talk"):
                 yield Transcript(id="transcript")
                 yield Static(id="read-only", markup=False)
-            yield Inspector(id="inspector")
+            yield Inspector(id="inspector", read_only=True)
 
     def on_mount(self) -> None:
         """Say at once what this is; its content comes from the store."""
@@ -65,7 +69,7 @@ class PastScreen(Steadfast, Screen[None]):
         self.app.run_worker(self._load(), group="store", exit_on_error=False)
 
     def _say(self, sessions: int) -> None:
-        words = f"session {self._session.ordinal} of {sessions} · read-only · F3 back · t go to the tip"
+        words = f"session {self._session.ordinal} of {sessions} · read-only · F3 back · t go to the tip · f fork from here"
         self.query_one("#read-only", Static).update(Content(words), layout=False)
 
     async def _load(self) -> None:
@@ -96,6 +100,16 @@ class PastScreen(Steadfast, Screen[None]):
             title, text, note = await aside(original_of, self._moment.view, event.row)
             if title:
                 self.app.push_screen(OriginalScreen(title, text, note))
+
+    @on(EntryList.MarkAsked)
+    def _refuse(self) -> None:
+        """Pins and drops belong to the tip."""
+        self.query_one("#read-only", Static).update(Content.styled(PAST, "$warning"), layout=False)
+
+    def action_fork(self) -> None:
+        """Go on from how this session ended, in a chain of its own."""
+        session = self._session
+        self.app.run_worker(fork_at(self.app.desk, session.chain, session.last_generation), group="store", exit_on_error=False)
 
     def action_inspector(self) -> None:
         """Show or hide the inspector."""

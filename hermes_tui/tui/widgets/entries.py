@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
@@ -38,7 +38,7 @@ def cut(text: str, cells: int) -> str:
 
 
 class EntryList(Steadfast, ScrollView, can_focus=True):
-    """The entries of a context; Enter opens the original of the one under the cursor."""
+    """The entries of a context; Enter opens the original of the one under the cursor, p pins it, d drops it."""
 
     DEFAULT_CSS = """
     EntryList {
@@ -79,6 +79,8 @@ class EntryList(Steadfast, ScrollView, can_focus=True):
         Binding("home,g", "jump(0)", "first", show=False),
         Binding("end,G", "jump(-1)", "last", show=False),
         Binding("enter", "open", "open the original", show=False),
+        Binding("p", "mark('pin')", "pin or unpin", show=False),
+        Binding("d", "mark('drop')", "drop or send again", show=False),
     ]
 
     cursor: reactive[int] = reactive(0)
@@ -90,6 +92,19 @@ class EntryList(Steadfast, ScrollView, can_focus=True):
 
         entries: EntryList
         row: EntryRow
+
+        @property
+        def control(self) -> EntryList:
+            """The list it came from."""
+            return self.entries
+
+    @dataclass
+    class MarkAsked(Message):
+        """p or d on a row: pin it or drop it, or take that back."""
+
+        entries: EntryList
+        row: EntryRow
+        key: Literal["pin", "drop"]
 
         @property
         def control(self) -> EntryList:
@@ -164,6 +179,11 @@ class EntryList(Steadfast, ScrollView, can_focus=True):
         """Open what the row under the cursor stands for."""
         if self.cursor < len(self._rows):
             self.post_message(self.Opened(self, self._rows[self.cursor]))
+
+    def action_mark(self, key: Literal["pin", "drop"]) -> None:
+        """Ask for the entry under the cursor to be pinned or dropped."""
+        if self.cursor < len(self._rows):
+            self.post_message(self.MarkAsked(self, self._rows[self.cursor], key))
 
     def on_click(self, event: events.Click) -> None:
         """A click moves the cursor; a second one on the same row opens it."""

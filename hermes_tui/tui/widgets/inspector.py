@@ -12,10 +12,14 @@ if TYPE_CHECKING:
 
 
 class Inspector(Vertical):
-    """Shows what is sent; what it is given before the instruments stand is shown when they do."""
+    """Shows what is sent; what it is given before the instruments stand is shown when they do.
 
-    def __init__(self, *, id: str | None = None) -> None:
+    Where it is READ_ONLY, the keys that change what is sent are not named.
+    """
+
+    def __init__(self, *, id: str | None = None, read_only: bool = False) -> None:
         super().__init__(id=id)
+        self._read_only = read_only
         self.instruments: Instruments | None = None
         self._reading: ContextReading | None = None
         self._to_focus = False
@@ -27,7 +31,7 @@ class Inspector(Vertical):
     async def _furnish(self) -> None:
         from hermes_tui.tui.widgets.instruments import Instruments
 
-        instruments = Instruments(id="instruments")
+        instruments = Instruments(id="instruments", read_only=self._read_only)
         await self.mount(instruments)
         self.instruments = instruments
         if self._reading is not None:

@@ -31,6 +31,11 @@ class Instruments(Vertical):
     }
     """
 
+    def __init__(self, *, id: str | None = None, read_only: bool = False) -> None:
+        super().__init__(id=id)
+        self._read_only = read_only
+        self._row: EntryRow | None = None
+
     def compose(self) -> ComposeResult:
         """The parts, top to bottom."""
         yield Gauge(id="gauge")
@@ -64,17 +69,41 @@ class Instruments(Vertical):
     def _tell_why(self, event: EntryList.Pointed) -> None:
         """Say of the entry under the cursor why it is where and how it is."""
         event.stop()
+        self._row = event.row
         self.query_one("#entry-why", Static).update(_why(event.row), layout=False)
+        self._head()
 
     def on_resize(self) -> None:
         """The heading names its columns at the right edge."""
-        self.query_one("#entries-title", Static).update(_heading(self.content_size.width), layout=False)
+        self._head()
+
+    def on_descendant_focus(self) -> None:
+        """While the entries have the keys, the heading names them."""
+        self._head()
+
+    def on_descendant_blur(self) -> None:
+        """Without them, it does not."""
+        self._head()
+
+    def _head(self) -> None:
+        focused = self.is_mounted and self.query_one(EntryList).has_focus
+        keys = _keys(self._row) if focused and not self._read_only else ""
+        self.query_one("#entries-title", Static).update(_heading(self.content_size.width, keys), layout=False)
 
 
-def _heading(width: int = 0) -> Content:
-    """ENTRIES and what its last column is."""
+def _heading(width: int = 0, keys: str = "") -> Content:
+    """ENTRIES, the KEYS that work on the one under the cursor, and what the last column is."""
     right = "tokens"
-    return Content.assemble(("ENTRIES", "bold $foreground"), (right.rjust(max(len(right) + 1, width - 7)), "$muted"))
+    keys = f"  {keys}" if keys and len(keys) + 18 <= width else ""
+    rest = right.rjust(max(len(right) + 1, width - 7 - len(keys)))
+    return Content.assemble(("ENTRIES", "bold $foreground"), (keys, "$accent"), (rest, "$muted"))
+
+
+def _keys(row: EntryRow | None) -> str:
+    """What p and d do to ROW."""
+    if row is None or not row.message:
+        return ""
+    return f"p {'unpin' if row.treatment == 'pinned' else 'pin'} · d {'send again' if row.treatment == 'dropped' else 'drop'}"
 
 
 def _why(row: EntryRow | None) -> Content:
