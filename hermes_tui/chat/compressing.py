@@ -26,7 +26,7 @@ from hermes_tui.chat.iterations import IterationBudget
 from hermes_tui.chat.passes import Clock, Done, Passes, Planned
 from hermes_tui.chat.prepared import Prepared, fitted
 from hermes_tui.chat.standing import Standing
-from hermes_tui.context.engine import Refusal, Trigger, Usage
+from hermes_tui.context.engine import Decision, Plan, Refusal, Trigger, Usage
 from hermes_tui.context.view import ContextView
 from hermes_tui.llm.provider import CompactionRefused, Overflowed, ProviderError
 
@@ -143,7 +143,8 @@ class Compressing:
         if not self._grown_again():
             return
         for _ in range(PASSES):
-            if not await self._due(trigger) or await self._pass(trigger) not in WENT_ON:
+            due = await self._due(trigger)
+            if due is None or await self._pass(trigger, due.plan) not in WENT_ON:
                 return
 
     def _grown_again(self) -> bool:
@@ -153,22 +154,19 @@ class Compressing:
             budgets is None or self._compressed_at is None or self._at.size.tokens >= self._compressed_at + AGAIN * budgets.room
         )
 
-    async def _due(self, trigger: Trigger) -> bool:
-        """Whether a pass is due now; where only its summary is, that is said."""
+    async def _due(self, trigger: Trigger) -> Decision | None:
+        """Why a pass is due now, None where none is; where only its summary is, that is said."""
         at, now = self._at, self._clock()
         if at.budgets is None or not at.settings.context.auto or at.view.has_open_call:
-            return False
+            return None
         await at.keep(breaker.rearmed(at.state, at.size.tokens, at.budgets, now))
         if breaker.rests(at.state, at.size.tokens, at.budgets):
-            return False
+            return None
         view, state, budgets = at.view, at.state, at.budgets
         decision = await at.ask_engine(lambda engine: engine.should_compress(view, state, budgets, now))
-        if decision.action == "rest":
-            return False
         if decision.action == "prepare":
             self._announce(trigger)
-            return False
-        return True
+        return decision if decision.action == "compress" else None
 
     def _announce(self, trigger: Trigger) -> None:
         """Say that the summary should be prepared, unless one is, or nothing can be done before the turn ends."""
@@ -177,8 +175,11 @@ class Compressing:
             return
         self._at.publish(SummaryDue())
 
-    async def _pass(self, trigger: Trigger) -> Done:
-        """One pass at TRIGGER: with the prepared summary where it fits, else afresh, awaited where it must be."""
+    async def _pass(self, trigger: Trigger, plan: Plan | None = None) -> Done:
+        """One pass at TRIGGER: PLAN if it is given, else the prepared summary where it fits, else afresh, awaited where it
+        must be."""
+        if plan is not None:
+            return await self._applied(await self._written(Planned(plan, 0.0), trigger, by_code=True), trigger)
         ready = await self._ready()
         if ready is None:
             planned = await self._passes.plan()

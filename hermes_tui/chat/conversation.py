@@ -170,6 +170,7 @@ class Conversation:
             cache=account_of(records, view),
             embedded=parts.embedded,
             trusts_usage=parts.trusts_usage,
+            clock=parts.clock,
         )
         requests = Requests(standing, parts.provider)
         remembering = Remembering(standing, parts.memory)

@@ -87,7 +87,10 @@ class Editing:
         """
         from hermes_tui.store.records import Moved
 
-        at, change = self._at, edit.change
+        at, wanted = self._at, edit.change
+        view = at.view
+        change = await at.ask_engine(lambda engine: engine.resolved(view, wanted))
+        edit = replace(edit, change=change)
         problems = await at.off.thought(violations, at.view, change, by_hand=True)
         if problems:
             raise EditRefused("unsound", f"{problems[0]} Nothing was changed.")

@@ -202,7 +202,9 @@ class Passes:
         at, made = self._at, prepared.compression
         if made.change is None:
             return await self.refused(made.refusal or Refusal("nothing_eligible", "Nothing was to be done."), trigger, prepared)
-        view, change = at.view, made.change
+        view, wanted = at.view, made.change
+        change = await at.ask_engine(lambda engine: engine.resolved(view, wanted))
+        made = replace(made, change=change)
         problems = await at.off.thought(violations, view, change)
         if problems:
             sentence = f"The result of {at.engine.name} is not valid: {problems[0]} Nothing was changed."

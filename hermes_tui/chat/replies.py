@@ -202,7 +202,7 @@ class Replies:
         message = await self._store(outgoing.id, ended.content, outgoing.view.model)
         await self._requests.finish(outgoing.id, "done", usage=usage, cost=cost, estimate=outgoing.tokens)
         at.totals = at.totals.plus(usage, cost)
-        await at.measured(outgoing.view, usage)
+        await at.measured(outgoing.view, usage, outgoing.sent)
         at.publish(UsageReported(usage, cost, "turn"))
         return Reply(message, ended.stop_reason)
 

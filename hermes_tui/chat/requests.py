@@ -89,12 +89,13 @@ def posted(body: Mapping[str, Any], *, breaks_control_tokens: bool, calls: bool)
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    """A request whose row is written: its id there, what is posted, and the view it was rendered from."""
+    """A request whose row is written: its id there, what is posted, the view it was rendered from, and when it went out."""
 
     id: str
     request: ModelRequest
     view: ContextView
     tokens: int
+    sent: float
 
 
 def parameters_for(
@@ -141,7 +142,7 @@ class Requests:
         view, parameters = at.view, self.parameters()
         body = await at.off.thought(parameters.body, view)
         identifier = await self.record(view, "turn", view.model, parameters.stored(), body, RENDERER)
-        return Outgoing(identifier, ModelRequest(body, parameters.betas), view, at.size.tokens)
+        return Outgoing(identifier, ModelRequest(body, parameters.betas), view, at.size.tokens, at.clock())
 
     async def record(
         self,

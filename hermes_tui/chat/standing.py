@@ -77,6 +77,7 @@ class Standing:
         regions: those of the plan if one compressed now, as last surveyed.
         facts: what is known of the model.
         totals: what all requests of the chain used.
+        clock: seconds since the epoch.
         cache: what they did with the prompt cache.
     """
 
@@ -98,13 +99,14 @@ class Standing:
         cache: CacheAccount,
         embedded: bool,
         trusts_usage: int | None,
+        clock: Callable[[], float],
     ) -> None:
         self.store, self.engine, self.meter, self.settings = store, engine, meter, settings
         self.off, self.publish = off, publish
         self.chain = view.chain
         self.session, self.view, self.state, self.facts, self.totals = session, view, state, facts, totals
         self.cache = cache
-        self.embedded, self._trusts_usage = embedded, trusts_usage
+        self.embedded, self._trusts_usage, self.clock = embedded, trusts_usage, clock
         self.budgets: Budgets | None = None
         self.impossible = ""
         self.size = Size(0, "estimated")
@@ -192,12 +194,18 @@ class Standing:
 
     # -- measuring -----------------------------------------------------------------------------------------------
 
-    async def measured(self, view: ContextView, usage: Usage) -> None:
-        """Anchor the size on what the provider measured for the request that VIEW was rendered into."""
+    async def measured(self, view: ContextView, usage: Usage, sent: float | None = None) -> None:
+        """Anchor the size on what the provider measured for the request that VIEW was rendered into.
+
+        SENT is when that went out: from then on it stands in the provider's cache. A recording is in none.
+        """
         trusted = self._trusts_usage is None or view.generation <= self._trusts_usage
         if usage.prompt <= 0 or not trusted:
             return
-        await self.keep(await self.ask_engine(lambda engine: engine.update_from_response(self.state, view, usage)))
+        state = await self.ask_engine(lambda engine: engine.update_from_response(self.state, view, usage))
+        if sent is not None and self._trusts_usage is None and self.facts.info.prompt_caching:
+            state = replace(state, last_request=sent)
+        await self.keep(state)
         await self.refresh()
 
     async def cached(self, view: ContextView, usage: Usage) -> Usage:

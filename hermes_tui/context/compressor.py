@@ -25,8 +25,9 @@ from hermes_tui.context.engine import (
 from hermes_tui.context.fidelity import fidelity
 from hermes_tui.context.messages import Block, Message, result_text, results_of
 from hermes_tui.context.planning import GAIN, Planner
+from hermes_tui.context.pointers import resolved
 from hermes_tui.context.pruning import Pruner
-from hermes_tui.context.rendering import sent_rows
+from hermes_tui.context.rendering import CACHE_SECONDS, sent_rows
 from hermes_tui.context.summaries import Summary
 from hermes_tui.context.summarising import SummaryWork, summary_of, write_summary
 from hermes_tui.context.tokens import MESSAGE_FRAME, Meter, compact_json
@@ -70,7 +71,10 @@ class ContextCompressor(ContextEngine):
         return self.meter.measured(state, view, usage)
 
     def should_compress(self, view: ContextView, state: EngineState, budgets: Budgets, now: float) -> Decision:
-        """Whether to compress at this boundary: at the threshold; inside an open tool loop only at the in-loop trigger."""
+        """Whether to compress at this boundary: at the threshold; inside an open tool loop only at the in-loop trigger.
+
+        Before a turn whose prompt is in no cache any more, what may be pruned is pruned at once: it has to be written anew.
+        """
         if view.has_open_call:
             return Decision("rest", "a tool call is not answered yet")
         size = self.meter.size(view, state).tokens
@@ -78,6 +82,10 @@ class ContextCompressor(ContextEngine):
         limit = budgets.in_loop if last is not None and results_of(last) else budgets.threshold
         if size >= limit:
             return Decision("compress", f"{size:,} of {limit:,} tokens")
+        if last is not None and last.is_real_user and state.last_request and now - state.last_request > CACHE_SECONDS:
+            plan = self._planner(view, state, budgets).cold()
+            if plan is not None:
+                return Decision("compress", plan.why, plan)
         if size >= budgets.warm_mark:
             return Decision("prepare", f"{size:,} tokens are past the warm mark of {budgets.warm_mark:,}")
         return Decision("rest", f"{size:,} tokens are below the warm mark of {budgets.warm_mark:,}")
@@ -85,6 +93,10 @@ class ContextCompressor(ContextEngine):
     def plan(self, view: ContextView, state: EngineState, budgets: Budgets, focus: str | None = None) -> Plan:
         """What would be done if one compressed now."""
         return self._planner(view, state, budgets).plan(focus)
+
+    def resolved(self, view: ContextView, change: Change) -> Change:
+        """CHANGE of VIEW, with the pointers to what it takes away worded anew."""
+        return resolved(view, change, self._pruner)
 
     def _planner(self, view: ContextView, state: EngineState, budgets: Budgets) -> Planner:
         return Planner(view, state, budgets, self.meter, self._pruner, protect_first_n=self._options.protect_first_n)

@@ -78,6 +78,7 @@ class EngineState:
         answers_refused: passes in a row whose model was paid for answers of which none was accepted.
         window_learned: a window that an overflow error stated, by model; it only ever goes down.
         rest_until_size: after an undo, automatic runs rest until the size reaches this (0: no rest).
+        last_request: when the last answered request went out, where the model's provider caches prompts (0: unknown).
         extra: whatever a third-party engine keeps, JSON-shaped.
     """
 
@@ -90,15 +91,23 @@ class EngineState:
     answers_refused: int = 0
     window_learned: Mapping[str, int] = field(default_factory=dict)
     rest_until_size: int = 0
+    last_request: float = 0.0
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Whether to compress now: ``compress`` at the threshold, ``prepare`` from the warm mark on, else ``rest``."""
+    """Whether to compress now.
+
+    Attributes:
+        action: ``compress`` at the threshold, ``prepare`` from the warm mark on, else ``rest``.
+        reason: why, in a few words.
+        plan: with ``compress``, the plan to carry out; None for what `ContextEngine.plan` says.
+    """
 
     action: Literal["rest", "prepare", "compress"]
     reason: str
+    plan: Plan | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,6 +272,13 @@ class ContextEngine(ABC):
     @abstractmethod
     async def compress(self, plan: Plan, summariser: Summariser | None) -> Compression:
         """Carry PLAN out. Without a summariser the deterministic rung writes the summary."""
+
+    def resolved(self, view: ContextView, change: Change) -> Change:
+        """CHANGE of VIEW, whoever made it, and with it what of the engine's own must follow: no placeholder may go on saying
+        that a result stands elsewhere when CHANGE takes it away."""
+        from hermes_tui.context.pointers import resolved
+
+        return resolved(view, change)
 
     def on_session_start(self, session: str) -> None:  # noqa: B027 - optional hooks do nothing
         """A session began."""

@@ -28,6 +28,10 @@ NOTES: Final[Mapping[int, Mapping[Role, str]]] = {
 MESSAGE_BREAKPOINTS: Final = 3
 """Of the four cache breakpoints the API allows, one closes tools and system; the newest messages carry the others."""
 
+CACHE_SECONDS: Final = 300
+"""How long what an ephemeral breakpoint marks stays in the provider's cache after its last use (the API's default of five
+minutes)."""
+
 _THINKING: Final = ("thinking", "redacted_thinking")
 
 

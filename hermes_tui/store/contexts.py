@@ -185,7 +185,7 @@ def apply(
         duration_ms=duration_ms,
         cost=cost,
         outcome=edits.APPLIED,
-        reason="",
+        reason=plan.why,
         fidelity=compression.fidelity,
         summary=compression.summary.id if compression.summary else None,
         rung=compression.rung,

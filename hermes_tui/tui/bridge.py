@@ -249,7 +249,7 @@ class Bridge:
         took = self._screen.activity.activity.compressing_since
         self.compression_over()
         counts = counts_of(plan)
-        text = divider_text(event.kind, event.tokens_before, event.tokens_after, counts, event.compression.fidelity)
+        text = divider_text(event.kind, event.tokens_before, event.tokens_after, counts, event.compression.fidelity, plan.why)
         if took is not None and time.monotonic() - took >= 1:
             text += f" · {seconds(time.monotonic() - took)}"
         self._screen.transcript.append(Divider(f"edit:{event.edit}", text))

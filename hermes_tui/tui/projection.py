@@ -180,7 +180,8 @@ def edit_divider(edit: EditRecord) -> Divider:
         text = taken_back_text(edit.kind or "", edit.tokens_before, edit.tokens_after, edit.counts)
         return Divider(f"edit:{edit.id}", text)
     return Divider(
-        f"edit:{edit.id}", divider_text(edit.kind or "", edit.tokens_before, edit.tokens_after, edit.counts, edit.fidelity)
+        f"edit:{edit.id}",
+        divider_text(edit.kind or "", edit.tokens_before, edit.tokens_after, edit.counts, edit.fidelity, edit.reason),
     )
 
 
@@ -196,8 +197,10 @@ def taken_back_text(kind: str, before: int, after: int, counts: Mapping[str, int
     return f"{text} · the {name}" if name in ("pin", "drop") else text
 
 
-def divider_text(kind: str, before: int, after: int, counts: Mapping[str, int], fidelity: Fidelity | None) -> str:
-    """What a compression did, in one line: sizes, messages, facts kept."""
+def divider_text(
+    kind: str, before: int, after: int, counts: Mapping[str, int], fidelity: Fidelity | None, why: str = ""
+) -> str:
+    """What a compression did, in one line: sizes, messages, facts kept, and WHY where that was not the size."""
     parts = [f"compressed {short(before)} → {short(after)}"]
     if kind == "summarise" and counts.get("summarised"):
         parts.append(f"{counts['summarised']} summarised")
@@ -205,4 +208,6 @@ def divider_text(kind: str, before: int, after: int, counts: Mapping[str, int], 
         parts.append(f"{counts['pruned']} pruned")
     if fidelity is not None and fidelity.total:
         parts.append(f"kept {fidelity.kept}/{fidelity.total}")
+    if why:
+        parts.append(why)
     return " · ".join(parts)

@@ -264,7 +264,7 @@ class LineageScreen(Steadfast, Screen[None]):
         lines: list[Any] = [(f"session {session.ordinal} of {sessions} · {ended}", "bold $foreground")]
         if end.edit is not None:
             edit = end.edit
-            text = divider_text(edit.kind or "", edit.tokens_before, edit.tokens_after, edit.counts, edit.fidelity)
+            text = divider_text(edit.kind or "", edit.tokens_before, edit.tokens_after, edit.counts, edit.fidelity, edit.reason)
             lines.append(("\n" + clean_line(text.removeprefix("compressed ")), "$region-summary"))
         lines.append((f"\n{clean_line(session.model)} · {session.id[-6:]}", "$muted"))
         self.query_one("#told-heading", Static).update(Content.assemble(*lines))
