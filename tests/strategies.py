@@ -81,7 +81,7 @@ def count(text: str) -> int:
     return -(-len(text) // 4)
 
 
-def _text(dice: random.Random, most: int = 12) -> str:
+def sentences(dice: random.Random, most: int = 12) -> str:
     """A few sentences, or many: short and long ones alike."""
     word, other = dice.choice(WORDS), dice.choice(WORDS)
     return f"{other}\n" + "\n".join([f"{word} {n}" for n in range(1 + int(dice.random() * most))])
@@ -110,7 +110,7 @@ def conversation(dice: random.Random, turns: int, start: int = 0) -> tuple[Messa
         found.append(Message(f"m{n:04d}", n, role, blocks, origin, model))  # type: ignore[arg-type]  # literals above
 
     for turn in range(turns):
-        asked: list[dict[str, Any]] = [{"type": "text", "text": _text(dice, long)}]
+        asked: list[dict[str, Any]] = [{"type": "text", "text": sentences(dice, long)}]
         if dice.random() < 0.05:
             asked.append(IMAGE)
         say("user", "user", asked)
@@ -120,34 +120,34 @@ def conversation(dice: random.Random, turns: int, start: int = 0) -> tuple[Messa
                     "type": "tool_use",
                     "id": f"call_{k}" if reused else f"call_{start}_{turn}_{step}_{k}",
                     "name": dice.choice(TOOLS),
-                    "input": {"path": f"src/file{int(dice.random() * 6)}.py", "text": _text(dice, long), "n": k},
+                    "input": {"path": f"src/file{int(dice.random() * 6)}.py", "text": sentences(dice, long), "n": k},
                 }
                 for k in range(1 + int(dice.random() * 3))
             ]
             lead: list[dict[str, Any]] = []
             if dice.random() < 0.5:
-                lead.append({"type": "thinking", "thinking": _text(dice, 2), "signature": f"sig{turn}{step}"})
+                lead.append({"type": "thinking", "thinking": sentences(dice, 2), "signature": f"sig{turn}{step}"})
             if dice.random() < 0.5:
-                lead.append({"type": "text", "text": _text(dice, 2)})
+                lead.append({"type": "text", "text": sentences(dice, 2)})
             say("assistant", "model", lead + calls)
             say("user", "tool", [_result(dice, call["id"], long) for call in calls])
         if dice.random() < 0.8:
-            reply = {"type": "text", "text": _text(dice, long)}
-            thought = {"type": "thinking", "thinking": _text(dice, 2), "signature": f"end{turn}"}
+            reply = {"type": "text", "text": sentences(dice, long)}
+            thought = {"type": "thinking", "thinking": sentences(dice, 2), "signature": f"end{turn}"}
             say(
                 "assistant",
                 "model",
                 [thought] if dice.random() < 0.03 else [thought, reply] if dice.random() < 0.2 else [reply],
             )
     if found[-1].role == "assistant" and dice.random() < 0.5:
-        say("user", "user", [{"type": "text", "text": _text(dice, long)}])
+        say("user", "user", [{"type": "text", "text": sentences(dice, long)}])
     return tuple(found)
 
 
 def _result(dice: random.Random, call: str, long: int) -> dict[str, Any]:
     """A call's result: text short or long, blocks with an image, an error, or nothing."""
     kind = dice.random()
-    text: Any = _text(dice, 6 * long if kind < 0.1 else 2 * long)
+    text: Any = sentences(dice, 6 * long if kind < 0.1 else 2 * long)
     content = [{"type": "text", "text": text}, IMAGE] if 0.1 < kind < 0.15 else "" if 0.15 < kind < 0.17 else text
     result = {"type": "tool_result", "tool_use_id": call, "content": content}
     return {**result, "is_error": True} if dice.random() < 0.2 else result

@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any, Final, Literal
 
 from hermes_tui.context.messages import Block, Message, calls_of, result_text, results_of
+from hermes_tui.context.redaction import without_named_secrets
 
 Verb = Literal["ran", "edited", "wrote", "read", "searched", "called"]
 """What an act was. ``called`` is a tool that none of the others fits."""
@@ -83,7 +84,7 @@ class Act:
         target: what it was about as one line: a path, a command, a query; all short arguments where nothing tells.
         main: its main argument as one line; where nothing tells it, the first text.
         path: the file it was about, where it was about one.
-        arguments: the call's input.
+        arguments: the call's input, without what is a secret by the name of its argument.
         output: the text of the result, "" where there is none.
         failed: the result is an error, or reports an exit code other than 0.
         exit_code: as reported; None where nothing was.
@@ -217,7 +218,7 @@ def act_of(
 ) -> Act:
     """What CALL did, by its arguments and its RESULT (None: not answered), read as its tool's DECLARATION says."""
     given = call.get("input")
-    arguments: Mapping[str, Any] = given if isinstance(given, Mapping) else {"": given} if given else {}
+    arguments: Mapping[str, Any] = without_named_secrets(given) if isinstance(given, Mapping) else {"": given} if given else {}
     verb, target, main, path = _about(arguments, declaration)
     output = result_text(result) if result is not None else ""
     is_error = bool(result.get("is_error")) if result is not None else False

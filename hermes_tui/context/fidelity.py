@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from hermes_tui.context.messages import Message
-from hermes_tui.context.redaction import redact
+from hermes_tui.context.redaction import redact, redact_json
 
 CLASSES: Final = ("rules", "files", "commands", "errors", "identifiers", "numbers")
 """The classes of facts, in the order they are shown."""
@@ -117,7 +117,7 @@ def _facts(message: Message) -> Iterable[tuple[str, str]]:
                 yield from (("rules", s.strip()) for s in _STOP.split(text) if _RULE.search(s) and len(s) < 200)
             yield from _literals(text)
         elif kind == "tool_use":
-            yield from _of_call(block.get("input"))
+            yield from _of_call(redact_json(block.get("input")))
         elif kind == "tool_result":
             text = redact(_shown(block.get("content")))
             if block.get("is_error"):
@@ -132,13 +132,13 @@ def _of_call(value: Any) -> Iterable[tuple[str, str]]:
     if isinstance(value, Mapping):
         for key, item in value.items():
             if isinstance(item, str) and item.strip() and str(key).lower() in _COMMAND_KEYS:
-                yield "commands", redact(item).strip().splitlines()[0][:_BEGINNING]
+                yield "commands", item.strip().splitlines()[0][:_BEGINNING]
             yield from _of_call(item)
     elif isinstance(value, list | tuple):
         for item in value:
             yield from _of_call(item)
     elif isinstance(value, str):
-        yield from _literals(redact(value))
+        yield from _literals(value)
 
 
 def _literals(text: str) -> Iterable[tuple[str, str]]:

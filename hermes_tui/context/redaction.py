@@ -53,6 +53,19 @@ def redact_json(value: Any) -> Any:
     return [redact_json(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
+def without_named_secrets(value: Any) -> Any:
+    """VALUE, a call's input, without what is a secret by the name of its argument alone; other strings are left to `redact`.
+
+    Texts made of single arguments leave their names behind, and with them what tells that the value is a secret.
+    """
+    if isinstance(value, Mapping):
+        return {
+            key: _under(key, inner) if isinstance(inner, str) and _NAME.search(key) else without_named_secrets(inner)
+            for key, inner in value.items()
+        }
+    return [without_named_secrets(inner) for inner in value] if isinstance(value, list | tuple) else value
+
+
 def _under(key: str, value: Any) -> Any:
     if not isinstance(value, str):
         return redact_json(value)

@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from hermes_tui.store.store import Store
 from tests.chat.stage import FakeApi, Stage
 
 
@@ -32,3 +33,11 @@ async def stage(tmp_path: Path, fake: Callable[..., FakeApi]) -> AsyncIterator[C
     yield at
     for one in stages:
         await one.close()
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """One database for all examples of a property; each takes a chain of its own."""
+    store = Store.open(tmp_path_factory.mktemp("law") / "hermes.db")
+    yield store
+    store.close()
