@@ -138,7 +138,7 @@ class Tooling:
     """Tools that answer from a die, long and short."""
 
     schemas = tuple({"name": name, "description": "", "input_schema": {"type": "object"}} for name in TOOLS)
-    main_arguments: Mapping[str, str] = {}
+    declarations: Mapping[str, Any] = {}
 
     def __init__(self, dice: random.Random) -> None:
         self._dice = dice
