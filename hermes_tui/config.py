@@ -206,7 +206,8 @@ def _read_environment(environment: Mapping[str, str] | None) -> Mapping[str, Any
     try:
         found: Mapping[str, Any] = source()
     except SettingsError as error:
-        raise ConfigError(f"The environment's settings cannot be read: {error}.") from None
+        lists = 'a list is written as ["one", "two"]'
+        raise ConfigError(f"The environment's settings cannot be read: {error}; {lists}.") from None
     return found
 
 

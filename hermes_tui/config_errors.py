@@ -95,6 +95,8 @@ def _allowed(field: FieldInfo) -> str:
     literal = next((k for k in kinds if get_origin(k) is Literal), None)
     if literal is not None:
         return "one of " + ", ".join(f'"{word}"' for word in get_args(literal))
+    if get_origin(field.annotation) is list:
+        return 'a list of texts in quotes, such as ["one", "two"]'
     low, high, above = (getattr(next((m for m in field.metadata if hasattr(m, b)), None), b, None) for b in ("ge", "le", "gt"))
     if bool in kinds:
         return "true or false"

@@ -60,5 +60,5 @@ class Remembering:
         self.memory.on_session_end(self._session, self._tell)
         await self.memory.settled(seconds)
 
-    def _tell(self, sentence: str) -> None:
-        self._at.publish(NoticeRaised(sentence, severity="warning"))
+    def _tell(self, sentence: str, severity: str) -> None:
+        self._at.publish(NoticeRaised(sentence, severity))

@@ -36,7 +36,7 @@ async def prompt_of_new_chain(parts: Parts) -> str:
     directory = str(parts.directory) if parts.directory else None
     tools = parts.tools.schemas if parts.tools is not None and parts.provider.tools else ()
     prompt = system_prompt(parts.directory, tools=bool(tools))
-    texts = await parts.memory.prefetch(directory, lambda sentence: parts.publish(NoticeRaised(sentence, severity="warning")))
+    texts = await parts.memory.prefetch(directory, lambda *said: parts.publish(NoticeRaised(*said)))
     if not texts:
         return prompt
     return "\n".join(part for part in (prompt, await asyncio.to_thread(_remembered, parts, texts)) if part)

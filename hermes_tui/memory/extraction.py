@@ -27,6 +27,8 @@ _LEAST: Final = 4
 
 def notes_in(message: Message) -> tuple[FoundNote, ...]:
     """The notes in MESSAGE, in the order they were said; none where it is not a person's."""
+    if _ROLE.search(plain_text(message.content)):
+        return ()
     found: dict[str, FoundNote] = {}
     for sentence in spoken(message):
         note = _note(sentence, message.id)
@@ -65,12 +67,20 @@ _SECRETS: Final = re.compile(
     r"|密码|口令|密钥|令牌|验证码|身份证|银行卡|信用卡|\d{9,}",
     re.I,
 )
+_ROLE: Final = re.compile(
+    r"\b(?:you(?:['’]re| are) (?:an?|the|my|now)|act as|act like|pretend|imagine|role.?play|du bist|stell dir vor|tu so|eres|actúa como|imagina)\b"
+    r"|你(?:现在)?是(?!不|否)|扮演|假装|假设你",
+    re.I,
+)
+"""What gives the model a part to play, or sets a scene: who speaks there is not the user, and its rules are the part's."""
 _QUESTION: Final = re.compile(r"[?？]\W*$|[?？]")
 _OF_THE_TASK: Final = re.compile(
     r"\b(?:this|these|those|that one|here|above|below|following|currently?|right now|for now|today|tonight|tomorrow|yesterday"
-    r"|the (?:first|second|third|former|latter|last|next|current|same|other|new|old|attached)"
+    r"|the (?:first|second|third|former|latter|last|next|current|same|other|new|old|attached|users?|function|method|class|files?"
+    r"|button|page|script|server|output|table|column|bug|errors?|module|endpoint|app|program|loop|variable|field|form|query|command|dialog"
+    r"|window|popup|message|branch|database|schema)"
     r"|diese[mnrs]?|hier|heute|morgen|gestern|gerade|vorerst|obige[nrs]?|folgende[nrs]?|jene[nrs]?"
-    r"|est[aeo]s?|es[ao]s?|aqu[ií]|hoy|mañana|ayer|ahora mismo|por ahora|siguientes?|anterior(?:es)?)\b"
+    r"|est[aeo]s?|es[ao]s?|mism[oa]s?|aqu[ií]|hoy|mañana|ayer|ahora mismo|por ahora|siguientes?|anterior(?:es)?)\b"
     r"|这[个些里次段篇种份张]|那[个些里次段]|上面|下面|上述|以下|本次|这么|那么|今天|明天|昨天|暂时|目前|刚才",
     re.I,
 )
@@ -102,6 +112,7 @@ _CLAUSE: Final = re.compile(
     r"|ich|mein|du|wir|bitte|kannst|brauche|yo|mi|tú|quiero|necesito|puedes|me)\b)",
     re.I,
 )
+_THANKS: Final = re.compile(r"[\s,;，]*(?:thanks?(?: you)?|thx|danke(?: schön)?|gracias|谢谢你?)\W*$", re.I)
 _STANDING: Final = re.compile(
     r"\b(?:always|never|must|should|only|don['’]t|do not|immer|nie|niemals|nur|siempre|nunca)\b|总是|永远|不要|必须|只"
 )
@@ -132,7 +143,7 @@ def _note(sentence: str, source: str) -> FoundNote | None:
         text = _first_clause(text, begin + end)
     if not opening.asked and (_is_of_the_task(_PROJECT.sub(" ", text)) or _quotes(text)):
         return None
-    text = one_note(text.rstrip(" .!。！"))
+    text = one_note(_THANKS.sub("", text).rstrip(" .!。！"))
     if len(text) < (_LEAST if text.isascii() else 2) or len(text) >= NOTE_CHARS or SENTINEL.search(text):
         return None
     return FoundNote(text, kind, source, opening.slot or key_of(text), local)

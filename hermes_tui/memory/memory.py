@@ -22,8 +22,11 @@ TEXT_CHARS: Final = 4_000
 PREFETCH_SECONDS: Final = 2.0
 """Time that providers have for a new conversation: its first message waits for them."""
 
-Tell = Callable[[str], None]
-"""Says a sentence on the screen; called on the loop."""
+SENTENCE_CHARS: Final = 400
+"""Characters of what a provider has to say of a turn."""
+
+Tell = Callable[[str, str], None]
+"""Says a sentence on the screen, and how bad it is; called on the loop."""
 P = TypeVar("P", bound=MemoryProvider)
 
 _log = logging.getLogger(__name__)
@@ -64,7 +67,7 @@ class Memory:
     def on_session_start(self, session: str, tell: Tell) -> None:
         """SESSION was opened."""
         for sentence in self._absent:
-            tell(sentence)
+            tell(sentence, "warning")
         self._absent.clear()
         self._told(lambda provider: provider.on_session_start(session), tell)
 
@@ -79,7 +82,7 @@ class Memory:
     def on_turn(self, session: str, messages: Sequence[Message], tell: Tell) -> None:
         """A turn of SESSION ended."""
         given = tuple(messages)
-        self._told(lambda provider: provider.on_turn(session, given), tell)
+        self._told(lambda provider: provider.on_turn(session, given), tell, heard=True)
 
     async def settled(self, seconds: float) -> None:
         """Return when all that was told has been heard, after SECONDS at the latest."""
@@ -113,14 +116,18 @@ class Memory:
             return ""
         return scrub(said)[:TEXT_CHARS]
 
-    def _told(self, call: Call, tell: Tell) -> None:
-        """Let CALL be made at every provider, and wait for none."""
+    def _told(self, call: Call, tell: Tell, *, heard: bool = False) -> None:
+        """Let CALL be made at every provider, and wait for none; with HEARD, say what they answer."""
         loop, context = asyncio.get_running_loop(), contextvars.copy_context()
 
         def over(lane: Lane, future: Future[object]) -> None:
-            problem = None if future.cancelled() else future.exception()
-            if problem is not None and not loop.is_closed():
+            if future.cancelled() or loop.is_closed():
+                return
+            problem = future.exception()
+            if problem is not None:
                 loop.call_soon_threadsafe(_leave_out, lane, f"failed ({problem})", tell, context=context)
+            elif heard and isinstance(said := future.result(), str) and said.strip():
+                loop.call_soon_threadsafe(tell, scrub(said)[:SENTENCE_CHARS], "information", context=context)
 
         for lane in self._lanes:
             try:
@@ -143,6 +150,5 @@ def _leave_out(lane: Lane, what: str, tell: Tell) -> None:
     _log.warning("memory provider %s %s", lane.name, what)
     if not lane.told:
         lane.told = True
-        tell(
-            f"The memory provider {lane.name} {what}; what it would have added is left out. Everything else goes on without it."
-        )
+        left = "what it would have added is left out. Everything else goes on without it."
+        tell(f"The memory provider {lane.name} {what}; {left}", "warning")

@@ -41,19 +41,25 @@ class NotesProvider(MemoryProvider):
         held = [note for note in self._shelf.all() if note.holds_in(directory)]
         return "\n".join(f"- {note.kind}: {note.text}" for note in held)
 
-    def on_turn(self, session: str, messages: Sequence[Message]) -> None:
-        """Keep what the user said of themselves in the turn."""
-        self._keep(messages)
+    def on_turn(self, session: str, messages: Sequence[Message]) -> str | None:
+        """Keep what the user said of themselves in the turn, and say so."""
+        learned = self._shelf.learn(_found(messages))
+        if not learned:
+            return None
+        told = "; ".join(f"“{note.text}”" for note in learned)
+        return f"Noted for new conversations: {told}. /memory shows and changes it."
 
     def on_pre_compress(self, messages: Sequence[Message]) -> str:
         """Keep what the user said of themselves in MESSAGES, and name it for the summary."""
-        return "\n".join(f"- {note.kind}: {note.text}" for note in self._keep(messages))
+        found = _found(messages)
+        self._shelf.learn(found)
+        return "\n".join(f"- {note.kind}: {note.text}" for note in found)
 
     def learn(self, found: Iterable[FoundNote]) -> None:
         """Keep what a model FOUND in the user's words."""
         self._shelf.learn(found, "model")
 
-    def _keep(self, messages: Sequence[Message]) -> list[FoundNote]:
-        found = {note.key: note for message in messages for note in notes_in(message)}
-        self._shelf.learn(found.values())
-        return list(found.values())
+
+def _found(messages: Sequence[Message]) -> list[FoundNote]:
+    """The notes in MESSAGES, the last one of each matter."""
+    return list({note.key: note for message in messages for note in notes_in(message)}.values())

@@ -53,7 +53,7 @@ OPENINGS: Final = (
     _opens("fact", r"(?:you can |just )?call me (?!back|when|if|out|on\b|at\b|crazy|paranoid|old)", "name", clause=True),
     _opens(
         "fact",
-        r"i(?:['’]m| am) an? (?!bit|little|tad|lot|few|couple|while|step|point|loss|helpful|huge|big|an?\b)"
+        r"i(?:['’]m| am) an? (?!bit|little|tad|lot|few|couple|while|step|point|loss|helpful|huge|big|user|an?\b)"
         r"(?!.*\b(?:assistant|bot|language model|ai)\b)",
         clause=True,
     ),
@@ -65,7 +65,7 @@ OPENINGS: Final = (
         clause=True,
     ),
     _opens("fact", r"i live in\b", "place", clause=True),
-    _opens("fact", r"i work (?:as|at|for|in) (?!the moment|it\b|progress)", clause=True),
+    _opens("fact", r"i work (?:as|at|for|in) (?!the moment|it\b|progress|hours|days|weeks|months|years|\d)", clause=True),
     _opens("fact", r"i (?:speak|study|teach) (?!of\b|to\b|about\b)", clause=True),
     _opens(
         "fact",
@@ -89,8 +89,8 @@ OPENINGS: Final = (
     _opens(
         "rule",
         r"(?:from now on|from here on|from this (?:point|day) on(?:ward)?|going forward|as a (?:general |standing )?rule"
-        r"|in (?:all |every )?(?:the )?future(?: conversations?| chats?| sessions?| answers?| replies)?,"
-        r"|in (?:all|every) (?:conversations?|chats?|sessions?|answers?|repl(?:y|ies)))\b",
+        r"|in (?:all |every )?(?:the )?future(?: conversations?| chats?| sessions?| answers?| replies)?(?=,)"
+        r"|in (?:all|every) (?:conversations?|chats?|sessions?|answers?|repl(?:y|ies)))(?!\w)",
     ),
     _opens(
         "rule", r".{8,160}\b(?:from now on|in (?:all|every) (?:future )?(?:conversations?|chats?|answers?|repl(?:y|ies)))\W*$"
@@ -122,7 +122,11 @@ OPENINGS: Final = (
         r"(?:ab jetzt|ab sofort|von nun an|von jetzt an|in zukunft|künftig|zukünftig|grundsätzlich)\b"
         r"|.{8,160}\b(?:ab jetzt|ab sofort|von nun an|in zukunft)\W*$",
     ),
-    _opens("rule", rf"immer {_TU}|{_TU}(?: \w+){{0,2}} immer\b|immer .{{3,120}}\w+(?:en|ern|eln)\W*$"),
+    _opens(
+        "rule",
+        rf"immer {_TU}|{_TU}(?: \w+){{0,2}} immer\b"
+        r"|immer (?!wenn|noch|wieder|mehr|öfter|weniger|beim?\b).{3,120}\w+(?:en|ern|eln)\W*$",
+    ),
     _opens(
         "rule", rf"{_TU}(?: \w+){{0,2}} (?:nie|niemals|nie wieder|nie mehr)\b|(?:nie|niemals) .{{3,120}}\w+(?:en|ern|eln)\W*$"
     ),
@@ -160,9 +164,12 @@ OPENINGS: Final = (
     ),
     _opens("fact", r"我(?:现在)?住在", "place", clause=True),
     _opens("fact", r"我在[^，。,]{1,20}(?:工作|上班|上学|读书|教书)|我的(?:母语|时区|职业|生日|爱好)是", clause=True),
-    _opens("fact", r"我(?:更|比较|一般|通常|平时|一直)?(?:喜欢|偏好|习惯)(?!你|他|她|吗|的[是话])"),
-    _opens("rule", r"(?:从(?:现在|今|此|今天)(?:起|开始|以后|之后)|今后|往后|以后(?:都|请|不要|别|每次|回答|用|要|一律))"),
+    _opens("fact", r"我(?:更|比较|一般|通常|平时|一直)?(?:喜欢|偏好|习惯)(?!你|他|她|吗|了|的[是话])"),
+    _opens(
+        "rule",
+        r"(?:从(?:现在|今|此|今天)(?:起|开始|以后|之后)|今后|往后|以后(?:都|请|不要|别|回答|一律|用.{1,12}(?:回答|回复|写|说)))",
+    ),
     _opens("rule", r"(?:请)?(?:你)?(?:要)?(?:始终|总是|永远|一直|一律|每次都)(?:要|用|使用|以|请|不要|别|回答|给|写|说)"),
     _opens("rule", r"(?:请)?(?:绝对|永远|以后)?(?:不要|别)再(?:用|使用|说|写|给|问|道歉|加)"),
-    _opens("fact", r"(?:请)?(?:你)?(?:要)?(?:记住|记得)(?!了|吗)[：:，,]?(?=.{3})", asked=True),
+    _opens("fact", r"(?:请)?(?:你)?(?:要)?(?:记住|记得)(?!了|吗|上次|之前|以前|你说|我们)[：:，,]?(?=.{3})", asked=True),
 )

@@ -49,8 +49,12 @@ class MemoryProvider(ABC):
     def on_session_end(self, session: str) -> None:  # noqa: B027
         """SESSION was closed."""
 
-    def on_turn(self, session: str, messages: Sequence[Message]) -> None:  # noqa: B027
-        """A turn ended in SESSION: MESSAGES are the user's message and what answered it, as they were said."""
+    def on_turn(self, session: str, messages: Sequence[Message]) -> str | None:
+        """A turn ended in SESSION: MESSAGES are the user's message and what answered it, as they were said.
+
+        Returns what the user should know of what was kept, in a sentence for the screen; None for nothing.
+        """
+        return None
 
     def close(self) -> None:  # noqa: B027
         """Free what the provider holds; nothing is called after it."""

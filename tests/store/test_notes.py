@@ -119,6 +119,18 @@ def test_what_is_found_beyond_the_most_is_not_kept(store: Store, monkeypatch: py
     assert len(words(store)) == 3
 
 
+def test_a_note_outlives_its_conversation_and_goes_along_with_no_fork(store: Store) -> None:
+    chain = start(store, "Trip to Lisbon")
+    message = say(store, chain, "I live in Rome.")
+    fork = store.fork(chain)
+    assert store.view(fork.chain).system == store.view(chain).system
+    store.notes.learn([found("I live in Rome", message.id)])
+    store.delete_chain(chain)
+    (note,) = store.notes.all()
+    assert (note.text, note.title) == ("I live in Rome", "")
+    assert store.notes.learn([found("I live in Rome", message.id)]) == ()
+
+
 # The migration
 
 
