@@ -68,7 +68,8 @@ _SECRETS: Final = re.compile(
     re.I,
 )
 _ROLE: Final = re.compile(
-    r"\b(?:you(?:['’]re| are) (?:an?|the|my|now)|act as|act like|pretend|imagine|role.?play|du bist|stell dir vor|tu so|eres|actúa como|imagina)\b"
+    r"\b(?:you(?:['’]re| are) (?:an?|the|my|now)|act as|act like|pretend|imagine"
+    r"|role.?play|du bist|stell dir vor|tu so|eres|actúa como|imagina)\b"
     r"|你(?:现在)?是(?!不|否)|扮演|假装|假设你",
     re.I,
 )
@@ -76,8 +77,8 @@ _ROLE: Final = re.compile(
 _QUESTION: Final = re.compile(r"[?？]\W*$|[?？]")
 _OF_THE_TASK: Final = re.compile(
     r"\b(?:this|these|those|that one|here|above|below|following|currently?|right now|for now|today|tonight|tomorrow|yesterday"
-    r"|the (?:first|second|third|former|latter|last|next|current|same|other|new|old|attached|users?|function|method|class|files?"
-    r"|button|page|script|server|output|table|column|bug|errors?|module|endpoint|app|program|loop|variable|field|form|query|command|dialog"
+    r"|the (?:first|second|third|former|latter|last|next|current|same|other|new|old|attached|users?|function|method|class"
+    r"|files?|button|page|script|server|output|table|column|bug|errors?|module|endpoint|app|program|loop|variable|field|form|query|command|dialog"
     r"|window|popup|message|branch|database|schema)"
     r"|diese[mnrs]?|hier|heute|morgen|gestern|gerade|vorerst|obige[nrs]?|folgende[nrs]?|jene[nrs]?"
     r"|est[aeo]s?|es[ao]s?|mism[oa]s?|aqu[ií]|hoy|mañana|ayer|ahora mismo|por ahora|siguientes?|anterior(?:es)?)\b"
