@@ -16,6 +16,7 @@ from hermes_tui.chat.cache import CacheAccount, account_of
 from hermes_tui.chat.calls import Calls
 from hermes_tui.chat.compressing import Compressing
 from hermes_tui.chat.editing import Editing
+from hermes_tui.chat.effective import Number, numbers
 from hermes_tui.chat.events import ContextChanged, MessageQueued, NoticeRaised
 from hermes_tui.chat.interrupt import Interrupt
 from hermes_tui.chat.offloop import OffLoop
@@ -429,6 +430,14 @@ class Conversation:
     def totals(self) -> Totals:
         """What all requests of the chain used and cost; it never decreases."""
         return self._at.totals
+
+    def numbers(self) -> tuple[Number, ...]:
+        """Every number in force with where it came from; none while `impossible` says why. Slow the first time."""
+        at = self._at
+        if at.budgets is None:
+            return ()
+        price, writer = self.parts.price(at.view.model), self._passes.writer
+        return numbers(at.budgets, at.facts, at.settings, at.state, price, writer)
 
     @property
     def cache(self) -> CacheAccount:

@@ -44,5 +44,11 @@ def facts_of(
         info=next((info for info in known if info.id == model), ModelInfo(model, source="unknown")),
         window=window_of(model, settings, known, kind=kind, main=main),
         max_output=max_output_of(model, settings, known, kind=kind, main=main),
-        price_step=price_step_of(model, kind=kind, base_url=base_url),
+        price_step=None if _own_price(model, settings) else price_step_of(model, kind=kind, base_url=base_url),
     )
+
+
+def _own_price(model: str, settings: Settings) -> bool:
+    """Whether the user says what MODEL costs: then no step of a price list is meant."""
+    override = settings.models.get(model)
+    return override is not None and override.price is not None

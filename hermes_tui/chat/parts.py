@@ -23,6 +23,7 @@ from hermes_tui.tools.tools import ToolRunner
 if TYPE_CHECKING:
     from hermes_tui.config import Settings
     from hermes_tui.llm.choose import ChatProvider
+    from hermes_tui.llm.models import Price
     from hermes_tui.store.store import Store
 
 
@@ -100,6 +101,13 @@ class Parts:
     def cost(self, usage: Usage, model: str) -> float | None:
         """Dollars for USAGE on MODEL, None where nobody knows the price; slow the first time."""
         return self._cost_at(self.provider, usage, model)
+
+    def price(self, model: str) -> Price | None:
+        """What MODEL costs at the provider, None where nobody knows; slow the first time."""
+        from hermes_tui.llm.models import price_of
+
+        provider = self.provider
+        return price_of(model, self.settings, kind=provider.name, base_url=getattr(provider, "base_url", None))
 
     def summary_cost(self, usage: Usage, model: str) -> float | None:
         """The same for a call to the summarising MODEL, at the prices of where that is."""

@@ -154,6 +154,13 @@ class Passes:
             )
 
     @property
+    def writer(self) -> str:
+        """Who writes summaries now."""
+        if self.model is None or self.rests:
+            return "code alone"
+        return "the provider's own compaction" if compacts_by_itself(self._at.settings, self._at.facts) else self.model.model
+
+    @property
     def not_compacting(self) -> str:
         """Why the provider does not compact by itself although the user wants it, "" where it does or need not."""
         at = self._at

@@ -11,6 +11,9 @@ MIN_WINDOW: Final = 2_048
 DEFAULT_RESERVED: Final = 8_192
 MAX_SUMMARY_CAP: Final = 12_000
 """Tokens, unless the user says otherwise: a longer summary dilutes what it holds."""
+LEAST_ROOM: Final = 2_048
+"""Tokens beside system and tools below which a cap in tokens does not bring the threshold: head, summary and tail need them. A
+quarter of what the floor leaves would lift any cap of a large window (a price step at 100,000 of 1,000,000 tokens)."""
 MIN_SUMMARY_CAP: Final = 256
 SUMMARY_SHARE: Final = 0.40
 """Most of the room that a summary takes: with the tail's 20 to 30 % beside it there is room left to talk in."""
@@ -129,12 +132,16 @@ def budgets_for(
         )
     ratio = min(0.90, max(0.05, percent.value))
     threshold, rule = int(ratio * usable), f"{ratio:.2f} of usable · {percent.source}"
+    left = (usable - floor) // 4
+    if threshold < floor + left:
+        threshold, rule = floor + left, "a quarter of what the floor leaves"
+    least = floor + min(left, LEAST_ROOM)
     for cap, name in ((absolute_cap, "absolute cap"), (price_step, "price step")):
-        if cap is not None and cap.value < threshold:
-            threshold, rule = cap.value, f"{name} {cap.value:,} · {cap.source}"
-    least = floor + (usable - floor) // 4
-    if threshold < least:
-        threshold, rule = least, "a quarter of what the floor leaves"
+        if cap is None or cap.value >= threshold:
+            continue
+        threshold, rule = cap.value, f"{name} {cap.value:,} · {cap.source}"
+        if threshold < least:
+            threshold, rule = least, f"the least room beside system and tools ({rule})"
     threshold = max(1, min(threshold, usable - 1))
     room = threshold - floor
     summary_cap, summary_rule = summary_cap_of(room)

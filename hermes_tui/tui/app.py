@@ -192,6 +192,10 @@ class HermesApp(Steadfast, Wardrobe, App[None]):
             self.show_chat()
             self.push_screen(LineageScreen())
 
+    async def action_numbers(self) -> None:
+        """/context: every number in force, and where it comes from."""
+        await self.desk.numbers()
+
     def action_memory(self) -> None:
         """/memory: open the notes about the user."""
         from hermes_tui.tui.screens.memory import MemoryScreen

@@ -36,6 +36,7 @@ COMMANDS: Final = (
     Command("undo", "undo", "take back the newest compression, pin or drop; what was said since stays", "Undo the newest edit"),
     Command("redo", "redo", "make again what was undone last", "Redo what was undone"),
     Command("fork", "fork", "go on from here in a conversation of its own", "Fork: go on from here in a new conversation"),
+    Command("context", "numbers", "every number in force, and where it comes from", "Numbers in force"),
     Command("new", "new_chat", "begin a new conversation", "New conversation"),
     Command("model", "model", "choose the model, or name it", "Choose a model", argument="[name]"),
     Command("memory", "memory", "what is remembered of you: see, edit, delete, add", "Memory: notes about you"),

@@ -235,6 +235,16 @@ class Desk:
             return
         self.work(self._compression(conversation.compress(focus or None)), "compression", "compress")
 
+    async def numbers(self) -> None:
+        """/context: every number that this conversation is steered by, and where each came from."""
+        from hermes_tui.tui.surveys import numbers_text
+
+        conversation = self.conversation
+        if conversation is None:
+            self.tell("There is no conversation yet; send a message first.")
+        else:
+            self.tell(numbers_text(await aside(conversation.numbers)) or conversation.impossible)
+
     def prepare(self) -> None:
         """The summary is due: write it beside the turns."""
         conversation = self.conversation

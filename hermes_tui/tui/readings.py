@@ -116,6 +116,27 @@ class Totals:
 
 
 @dataclass(frozen=True, slots=True)
+class UsageReading:
+    """What the requests did with the cache, in tokens, and what they cost, in dollars.
+
+    Attributes:
+        known: a cache was seen at work.
+        read, written, missed: of the last request; missed is what was sent before and was not read.
+        edit_missed: missed by the first request after the last edit, None while there was none.
+        cost: of everything the chain asked for, as far as a price is known.
+        summaries: the part of it that summaries cost.
+    """
+
+    known: bool = False
+    read: int = 0
+    written: int = 0
+    missed: int = 0
+    edit_missed: int | None = None
+    cost: float = 0.0
+    summaries: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class ContextReading:
     """Everything the inspector shows at one moment."""
 
@@ -123,6 +144,7 @@ class ContextReading:
     entries: tuple[EntryRow, ...] = ()
     summary: SummaryReading = field(default_factory=SummaryReading)
     requests: tuple[int, ...] = ()
+    usage: UsageReading = field(default_factory=UsageReading)
 
 
 @dataclass(frozen=True, slots=True)

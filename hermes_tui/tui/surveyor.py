@@ -59,7 +59,7 @@ class Surveyor:
             self._desk.work(self._refresh(), "inspector", "inspector")
 
     async def _refresh(self) -> None:
-        from hermes_tui.tui.surveys import context_reading
+        from hermes_tui.tui.surveys import context_reading, usage_reading
 
         try:
             await asyncio.sleep(REFRESH_SECONDS)
@@ -80,6 +80,7 @@ class Surveyor:
                     conversation.meter,
                     edits=self.edits,
                     sizes=tuple(self._sizes),
+                    usage=usage_reading(conversation.cache, conversation.totals),
                     remark=conversation.impossible or conversation.engine_status,
                 )
                 if conversation is self._desk.conversation:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from hermes_tui.context.budgets import Budgets
-from hermes_tui.context.engine import EngineState
+from hermes_tui.context.engine import EngineState, Usage
 from hermes_tui.context.messages import Block, Message, calls_of, plain_text, result_text, results_of
 from hermes_tui.context.placeholders import main_argument
 from hermes_tui.context.regions import Regions
@@ -14,9 +14,12 @@ from hermes_tui.context.summaries import Summary
 from hermes_tui.context.tokens import Meter, Size
 from hermes_tui.context.view import ContextView, Entry, Treatment
 from hermes_tui.tui.numbers import counted
-from hermes_tui.tui.readings import ContextReading, EntryRow, GaugeReading, SummaryReading, shares_of
+from hermes_tui.tui.readings import ContextReading, EntryRow, GaugeReading, SummaryReading, UsageReading, shares_of
 
 if TYPE_CHECKING:
+    from hermes_tui.chat.cache import CacheAccount
+    from hermes_tui.chat.effective import Number
+    from hermes_tui.chat.standing import Totals
     from hermes_tui.context.fidelity import Fidelity
     from hermes_tui.store.records import EditRecord
 
@@ -34,6 +37,7 @@ def context_reading(
     *,
     edits: Sequence[EditRecord] = (),
     sizes: Sequence[int] = (),
+    usage: UsageReading | None = None,
     remark: str = "",
     writing: str = "",
 ) -> ContextReading:
@@ -45,7 +49,28 @@ def context_reading(
         entries=rows,
         summary=summary_reading(view.summary, edits, writing),
         requests=tuple(sizes),
+        usage=usage or UsageReading(),
     )
+
+
+def usage_reading(cache: CacheAccount, totals: Totals) -> UsageReading:
+    """What the chain's requests did with the cache, and what they cost."""
+    last = cache.last or Usage()
+    return UsageReading(
+        known=cache.known,
+        read=last.cache_read,
+        written=last.cache_write,
+        missed=last.missed,
+        edit_missed=cache.edited.missed if cache.edited is not None else None,
+        cost=totals.cost,
+        summaries=totals.summaries,
+    )
+
+
+def numbers_text(numbers: Sequence[Number]) -> str:
+    """NUMBERS for reading, a line each."""
+    widest = max((len(number.name) for number in numbers), default=0)
+    return "\n".join(f"{number.name:<{widest}}  {number.value} · {number.source}" for number in numbers)
 
 
 def gauge_reading(

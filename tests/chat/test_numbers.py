@@ -5,14 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hermes_tui.chat import breaker
-from hermes_tui.chat.facts import ModelFacts
+from hermes_tui.chat.effective import numbers
+from hermes_tui.chat.facts import ModelFacts, facts_of
 from hermes_tui.chat.iterations import IterationBudget
 from hermes_tui.chat.limits import budgets_in_force
 from hermes_tui.chat.thinking import BINDING_BETA, thinking_for
 from hermes_tui.config import load_settings
-from hermes_tui.context.budgets import ImpossibleBudget, Sourced
+from hermes_tui.context.budgets import LEAST_ROOM, ImpossibleBudget, Sourced
 from hermes_tui.context.engine import EngineState
 from hermes_tui.llm.provider import ModelInfo
 
@@ -106,3 +109,73 @@ def test_a_split_in_mid_turn_gives_new_iterations_twice_and_no_more() -> None:
         budget.renew()
     assert budget.spent
     assert budget.taken == 6
+
+
+def test_every_number_in_force_is_told_with_its_source() -> None:
+    settings = configured(context__threshold_percent=0.4, summary__max_tokens=500)
+    known = facts(1_000_000, price_step=Sourced(100_000, "genai-prices"))
+    found = budgets_in_force(settings, known, EngineState(scales={"m": 1.3}), 2_000)
+    told = {
+        n.name: f"{n.value} · {n.source}" for n in numbers(found, known, settings, EngineState(scales={"m": 1.3}), None, "x")
+    }
+    assert told["window"] == "1,000,000 · models API"
+    assert told["threshold_percent"] == "0.40 · command line"
+    assert told["threshold"] == "100,000 · price step 100,000 · genai-prices"
+    assert told["price step"] == "100,000 · genai-prices"
+    assert told["reserved for the reply"] == "8,192 · default"
+    assert told["summary"] == "at most 500 · command line"
+    assert told["real tokens per counted one"] == "1.30 · learned from responses"
+
+
+@given(
+    window=st.integers(2_048, 2_000_000),
+    floor=st.integers(0, 1_000),
+    percent=st.one_of(st.none(), st.floats(0.05, 0.9)),
+    cap=st.one_of(st.none(), st.integers(1, 2_000_000)),
+    step=st.one_of(st.none(), st.integers(1, 500_000)),
+    reply=st.one_of(st.none(), st.integers(1, 200_000)),
+    most=st.one_of(st.none(), st.integers(256, 100_000)),
+    learned=st.one_of(st.none(), st.integers(2_048, 2_000_000)),
+)
+def test_any_window_from_two_thousand_to_two_million_works(window, floor, percent, cap, step, reply, most, learned) -> None:
+    keys = {
+        "context__threshold_percent": percent,
+        "context__threshold_tokens": cap,
+        "model__max_tokens": reply,
+        "summary__max_tokens": most,
+    }
+    settings = configured(**{k: v for k, v in keys.items() if v is not None})
+    known = facts(window, price_step=None if step is None else Sourced(step, "prices"))
+    state = EngineState(window_learned={} if learned is None else {"m": learned})
+    b = budgets_in_force(settings, known, state, floor)
+    assert b.window.value == min(window, learned or window)
+    assert 0 < b.reserved.value <= b.window.value // 4 or b.reserved.value == reply
+    assert b.floor < b.threshold < b.usable < b.window.value
+    assert b.floor <= b.prune_target <= b.warm_mark <= b.threshold <= b.in_loop <= b.usable
+    least = floor + min((b.usable - floor) // 4, LEAST_ROOM)
+    for bound in (cap, step):
+        if bound is not None:
+            assert b.threshold <= max(bound, least)
+    assert 0 < b.summary_cap <= max(256, b.room)
+    assert most is None or b.summary_cap <= most
+    told = numbers(b, known, settings, state, None, "x")
+    assert all(n.value and n.source for n in told)
+
+
+@given(st.lists(st.integers(1_000, 3_000_000), min_size=1, max_size=6))
+def test_an_overflow_teaches_a_stated_limit_and_only_downward(limits) -> None:
+    window, learned = 1_000_000, None
+    for limit in limits:
+        state = EngineState(window_learned={} if learned is None else {"m": learned})
+        in_force = state.window_learned.get("m", window)
+        if limit < in_force:  # what the conversation keeps of an error that states a limit
+            learned = limit
+        assert (learned or window) <= in_force
+    assert (learned or window) == min(window, *limits)
+
+
+def test_a_price_of_ones_own_has_no_step() -> None:
+    listed = facts_of("claude-haiku-5-5", configured(), (), kind="anthropic", base_url=None)
+    assert listed.price_step == Sourced(100_000, "genai-prices")
+    own = configured(**{"models": {"claude-haiku-5-5": {"price": {"input": 1.0, "output": 2.0}}}})
+    assert facts_of("claude-haiku-5-5", own, (), kind="anthropic", base_url=None).price_step is None

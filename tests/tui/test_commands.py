@@ -24,7 +24,7 @@ def test_a_word_nobody_knows_is_told_apart_from_a_message() -> None:
 
 
 def test_completions_begin_as_what_was_typed() -> None:
-    assert [c.name for c in completions("/co")] == ["compress", "copy"]
+    assert [c.name for c in completions("/co")] == ["compress", "context", "copy"]
     assert completions("/") == COMMANDS
     assert completions("/compress ") == ()
     assert completions("hello") == ()

@@ -185,3 +185,30 @@ async def test_a_reopened_chain_shows_the_same_transcript(start: Any, say: Any) 
         again = [line[:70].rstrip() for line in shown(app).split("\n")]
         missing = [t for t in texts if t.strip() and not any(t.strip()[:40] in line for line in again)]
         assert len(missing) <= 3, missing
+
+
+async def test_the_inspector_tells_what_the_cache_read_and_what_the_edit_missed(start: Any, say: Any) -> None:
+    async with start(load=a_story(model__window=8_000, context__auto=False)) as (app, pilot):
+        await tell(app, pilot, say, 8)
+        assert "cache read" in shown(app)
+        assert app.desk.conversation.cache.edited is None
+        assert "last edit" not in shown(app)
+        app.chat.composer.text = "/compress"
+        await pilot.press("enter")
+        await until(pilot, lambda: "session 2 of 2" in shown(app) and not app.desk.works)
+        await say(app, pilot, "and on")
+        missed = app.desk.conversation.cache.edited.missed
+        assert missed > 0
+        assert f"last edit missed {short(missed)}" in " ".join(shown(app).split())
+
+
+async def test_context_tells_every_number_in_force_and_where_it_comes_from(start: Any, say: Any) -> None:
+    async with start([said("short")], size=(120, 60), context__threshold_tokens=150_000) as (app, pilot):
+        await say(app, pilot, "hello")
+        app.chat.composer.text = "/context"
+        await pilot.press("enter")
+        await until(pilot, lambda: "warm mark" in shown(app) and not app.desk.works)
+        words = shown(app)
+        assert f"{app.desk.conversation.budgets.threshold:,}" in words
+        for told in ("150,000 · command line", "reserved for the reply", "code alone", "summary", "window"):
+            assert told in words

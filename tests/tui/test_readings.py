@@ -1,10 +1,13 @@
 """The gauge: the bar clamps to its width, the number does not, and no region that holds anything goes unseen."""
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_tui.tui.readings import REGIONS, GaugeReading, bar_cells, spark_levels, tick
+from hermes_tui.tui.readings import REGIONS, GaugeReading, UsageReading, bar_cells, spark_levels, tick
 from hermes_tui.tui.widgets.gauge import gauge_content
+from hermes_tui.tui.widgets.usage import usage_lines
 
 tokens = st.integers(0, 2_000_000)
 
@@ -71,3 +74,13 @@ def test_the_line_of_requests_shows_the_newest_and_its_tallest_is_the_greatest(v
     assert all(0 <= level <= 7 for level in levels)
     if levels and max(values[-width:]):
         assert max(levels) == 7
+
+
+def test_cache_and_cost_are_told_only_as_far_as_they_are_known_and_summaries_apart() -> None:
+    assert usage_lines(UsageReading(), 44) == []
+    known = UsageReading(known=True, read=12_300, written=1_200, missed=0, cost=0.43)
+    assert usage_lines(known, 44) == ["cache read 12.3k · written 1.2k · missed 0", "cost $0.43"]
+    edited = replace(known, edit_missed=23_000, summaries=0.02)
+    told = ["cache read 12.3k · written 1.2k · missed 0", "last edit missed 23k · cost $0.43", "summaries $0.02"]
+    assert usage_lines(edited, 44) == told
+    assert all(len(line) <= width for width in range(12, 90) for line in usage_lines(edited, width))

@@ -16,6 +16,7 @@ from hermes_tui.tui.widgets.entries import EntryList
 from hermes_tui.tui.widgets.gauge import Gauge
 from hermes_tui.tui.widgets.spark import RequestSpark
 from hermes_tui.tui.widgets.summary import SummaryPanel
+from hermes_tui.tui.widgets.usage import UsageLines
 
 
 class Instruments(Vertical):
@@ -39,6 +40,7 @@ class Instruments(Vertical):
     def compose(self) -> ComposeResult:
         """The parts, top to bottom."""
         yield Gauge(id="gauge")
+        yield UsageLines(id="usage")
         yield Static(_heading(), id="entries-title", markup=False)
         yield EntryList(id="entries")
         yield Static(id="entry-why", markup=False)
@@ -50,6 +52,7 @@ class Instruments(Vertical):
         if not self.is_mounted:
             return
         self.query_one(Gauge).show(reading.gauge)
+        self.query_one(UsageLines).show(reading.usage)
         self.query_one(EntryList).show(reading.entries)
         self.query_one(SummaryPanel).show(reading.summary)
         self.query_one(RequestSpark).show(reading.requests)
