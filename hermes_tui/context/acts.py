@@ -246,7 +246,8 @@ def _about(arguments: Mapping[str, Any], declaration: Declaration) -> tuple[Verb
     declared = arguments.get(declaration.main_argument) if declaration.main_argument else None
     own = next((text for text in strings_in(declared) if text.strip()), "")
     if own and declaration.verb is not None:
-        return declaration.verb, own, own, own if declaration.verb in ("read", "edited", "wrote") else None
+        path = own if declaration.verb in ("read", "edited", "wrote") else None
+        return declaration.verb, own, own, path
     verb, target, path = _verb(arguments)
     if declaration.verb is not None and declaration.verb != verb:
         verb, path = declaration.verb, path if declaration.verb in ("read", "edited", "wrote") else None

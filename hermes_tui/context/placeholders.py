@@ -41,8 +41,10 @@ _JOINERS: Final = (
     " \u200c\u200d\ufe0e\ufe0f\u0300\u0301\u0302\u0303\u0308\u20e3\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
 )
 """What a cut may not leave hanging: parts of a sign that is made of several."""
-_MARGIN: Final = 600
+_MARGIN: Final = 240
 """Characters beyond a cut that are redacted with what is kept, so that a secret which the cut falls into is still known."""
+_BLANKS: Final = 3
+"""Times the characters kept that are looked at, for text full of white space."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +74,9 @@ def quoted(text: str, most: int = LINE_KEPT) -> str:
     """The start of TEXT on one line of at most MOST characters, redacted and without control sequences."""
     if most < 2:
         return ""
-    line = _safe_line(text[: 4 * LINE_KEPT + _MARGIN])
-    return line if len(line) <= most and len(text) <= 4 * LINE_KEPT + _MARGIN else line[: most - 1].rstrip(_JOINERS) + "…"
-
-
-@lru_cache(maxsize=4_096)
-def _safe_line(text: str) -> str:
-    return " ".join(redact(without_controls(text)).split())
+    start = text[: _BLANKS * max(most, ARGUMENT_KEPT) + _MARGIN]
+    line = " ".join(without_secrets(without_controls(start)).split())
+    return line if len(line) <= most and len(start) == len(text) else line[: most - 1].rstrip(_JOINERS) + "…"
 
 
 @lru_cache(maxsize=4_096)

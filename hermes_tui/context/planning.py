@@ -55,6 +55,7 @@ class Planner:
         self.scale = meter.scale(view, state)
         self.sizing = Sizing(view, meter)
         self.tokens_before = meter.size_of(self.sizing.estimate, view, state).tokens
+        self._pinned: frozenset[int] = frozenset()
         self._tokens = {position: round(self.scale * tokens) for position, tokens in self.sizing.tokens.items()}
 
     def plan(self, focus: str | None = None) -> Plan:
@@ -89,6 +90,7 @@ class Planner:
         except UnpairedCalls as broken:
             return Refusal("nothing_eligible", f"The context is not a valid conversation: {broken}.")
         self.pruner.forget(spans)
+        self._pinned = frozenset(i for i, span in enumerate(spans) if span.is_pinned)
         cut = cut_view(spans, self.budgets, protect_first_n=self.protect_first_n)
         return cut if cut.anchor is not None else Refusal("nothing_eligible", "There is no user message yet.")
 
@@ -98,16 +100,17 @@ class Planner:
         """What may be pruned without touching an open tool loop; all of the middle where that is nothing."""
         if not self._in_loop or cut.anchor is None:
             return cut.middle
-        before = tuple(i for i in cut.middle if i < cut.anchor and not cut.spans[i].is_pinned)
+        before = tuple(i for i in cut.middle if i < cut.anchor and i not in self._pinned)
         return before or cut.middle
 
     def _prune_alone(self, cut: Cut, old: Sequence[int]) -> Plan | None:
         """A plan that only prunes, where that suffices: it reaches the prune target. What nothing is lost with goes first."""
-        for dead in (True, False):
-            plan = self._prune(cut, old, dead=dead)
-            if plan is not None and plan.tokens_after <= self.budgets.prune_target:
-                return plan
-        return None
+        target = self.budgets.prune_target
+        every = self._prune(cut, old)
+        if every is None or every.tokens_after > target:
+            return None
+        first = self._prune(cut, old, dead=True)
+        return first if first is not None and first.tokens_after <= target else every
 
     def _prune(self, cut: Cut, old: Sequence[int], *, dead: bool = False, least: int | None = None) -> Plan | None:
         """A plan that prunes the OLD spans (with DEAD: what of them nothing is lost with) and is worth a cache break."""
@@ -123,7 +126,7 @@ class Planner:
 
     def _prunes(self, spans: Sequence[Span], wanted: Iterable[int], *, dead: bool = False) -> tuple[Prune, ...]:
         """The entries of the WANTED spans whose content would give way to placeholders."""
-        wanted = tuple(i for i in wanted if not spans[i].is_pinned)
+        wanted = tuple(i for i in wanted if i not in self._pinned)
         going = frozenset(wanted)
         marks = self.pruner.marks(spans, lambda i, mark: i not in going or (dead and not mark.dead))
         found: list[Prune] = []
@@ -163,29 +166,31 @@ class Planner:
 
     def _summarise(self, cut: Cut, focus: str | None) -> Plan:
         """A plan that tells the middle again as a summary; the head yields first, then the tail, until it fits."""
-        plan = self._summarise_cut(cut, focus)
-        if plan.kind is None or plan.tokens_after <= self.budgets.threshold:
+        plan, cut = self._summarise_cut(cut, focus)
+        if plan.kind is None:
             return plan
-        if cut.head:
-            plan = self._better(plan, self._summarise_cut(cut_view(cut.spans, self.budgets, protect_first_n=1), focus))
+        if plan.tokens_after > self.budgets.threshold and cut.head:
+            headless = cut_view(cut.spans, self.budgets, protect_first_n=1)
+            plan, cut = self._better((plan, cut), self._summarise_cut(headless, focus))
         if plan.tokens_after > self.budgets.threshold:
             over = plan.tokens_after - self.budgets.threshold
-            tail = dict(plan.regions.tokens).get("tail", 0)
-            shorter = cut_view(cut.spans, self.budgets, protect_first_n=1, tail_limit=max(0, tail - over))
-            plan = self._better(plan, self._summarise_cut(shorter, focus))
-        return plan
+            shorter = cut_view(cut.spans, self.budgets, protect_first_n=1, tail_limit=max(0, cut.tail_tokens - over))
+            plan, cut = self._better((plan, cut), self._summarise_cut(shorter, focus))
+        regions = self._regions(cut)
+        return replace(plan, regions=regions, for_anchor=regions.for_anchor)
 
     @staticmethod
-    def _better(old: Plan, new: Plan) -> Plan:
-        return new if new.kind is not None and new.tokens_after <= old.tokens_after else old
+    def _better(old: tuple[Plan, Cut], new: tuple[Plan, Cut]) -> tuple[Plan, Cut]:
+        return new if new[0].kind == "summarise" and new[0].tokens_after <= old[0].tokens_after else old
 
-    def _summarise_cut(self, cut: Cut, focus: str | None) -> Plan:
+    def _summarise_cut(self, cut: Cut, focus: str | None) -> tuple[Plan, Cut]:
+        """A plan that summarises the middle of CUT, its regions not told yet, and the cut that it was made for in the end."""
         cut, prunes = self._run_pruned(cut) or (cut, ())
-        middle = [cut.spans[i] for i in cut.middle if not cut.spans[i].is_pinned]
+        middle = [cut.spans[i] for i in cut.middle if i not in self._pinned]
         closed = [e for span in middle for e in span.entries]
         sources = tuple(m for span in middle for m in span.group.messages)
         if not sources:
-            return self._clipped_only(cut)
+            return self._clipped_only(cut), cut
         closed_all = tuple(sorted((*closed, *(e for e in self.view.entries if e.summary)), key=lambda e: e.position))
         last_head = cut.spans[cut.head - 1].group.messages[-1].sequence if cut.head else -1
         place = 2 * last_head + 1
@@ -201,11 +206,11 @@ class Planner:
         cap = min(most, int(GAIN * self.tokens_before) - base)
         if cap < round(self.scale * LEAST_SUMMARY):
             clipped = self._clipped_only(cut)
-            return clipped if clipped.kind else self._refused(cut, self._no_gain(cut.spans, clipped.regions, base))
-        regions = self._regions(cut)
-        return replace(
+            if clipped.kind is None:
+                clipped = replace(clipped, refusal=self._no_gain(cut.spans, clipped.regions, base))
+            return clipped, cut
+        plan = replace(
             self._base(),
-            regions=regions,
             kind="summarise",
             prunes=prunes,
             summarised=closed_all,
@@ -213,10 +218,10 @@ class Planner:
             previous=self.view.summary,
             summary_position=place,
             summary_cap=cap,
-            for_anchor=regions.for_anchor,
             focus=focus,
             tokens_after=base + cap,
         )
+        return plan, cut
 
     def _summary_cap(self, sources: tuple[Message, ...]) -> int:
         """Scaled tokens the summary may take: the budget, and less than half of what it newly tells and updates."""
@@ -252,10 +257,10 @@ class Planner:
             after = self._size_with((), clips)
             if clips and after <= GAIN * self.tokens_before:
                 return replace(self._base(), regions=self._regions(cut), kind="prune", prunes=clips, tokens_after=after)
-        regions = self._regions(cut)
+        plan = self._refused(cut, Refusal("nothing_eligible", "Everything stands in head and tail; there is no middle yet."))
         if self.tokens_before > self.budgets.threshold:
-            return self._refused(cut, self._incompressible(regions))
-        return self._refused(cut, Refusal("nothing_eligible", "Everything stands in head and tail; there is no middle yet."))
+            return replace(plan, refusal=self._incompressible(plan.regions))
+        return plan
 
     def _clips(self, newest: Span, after: int) -> tuple[Prune, ...]:
         """The newest group's results cut down so that a request of AFTER tokens comes to the in-loop trigger."""
@@ -294,12 +299,13 @@ class Planner:
                 region, why = "tail", "the message to answer" if i == cut.anchor else "newest, kept word for word"
             elif i < cut.head:
                 region, why = "head", "sets the task"
-            elif span.is_pinned:
+            elif i in self._pinned:
                 region, why = "pinned", "pinned by you"
             else:
                 region, why = "middle", "older than the tail: would be summarised"
-            where[region] += span.positions
-            reasons += [(p, why) for p in span.positions]
+            for entry in span.entries:
+                where[region].append(entry.position)
+                reasons.append((entry.position, why))
         for entry in self.view.entries:
             if entry.summary is not None:
                 reasons.append((entry.position, f"tells {len(entry.summary.covered)} messages again"))

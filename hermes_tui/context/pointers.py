@@ -35,19 +35,24 @@ def resolved(view: ContextView, change: Change, pruner: Pruner | None = None) ->
 def reworded(view: ContextView, change: Change, pruner: Pruner) -> tuple[Entry, ...]:
     """The pruned entries of VIEW after CHANGE whose copy does not stand where they say, as they must be worded then."""
     opened, closed = {e.position: e for e in change.opened}, set(change.closed)
-    gone: set[str] = set()
     doubtful: list[tuple[int, Entry]] = []
+    gone: set[str] = set()
     for at, entry in enumerate(view.entries):
-        message, new = entry.message, opened.get(entry.position)
-        if message is None or message.origin != "tool":
-            continue
         if entry.treatment is Treatment.PRUNED and entry.position not in closed:
             doubtful.append((at, entry))
-        elif new is not None and new.treatment is Treatment.PRUNED and entry.treatment is Treatment.DROPPED:
-            doubtful.append((at, new))  # sent again: its copy may have gone meanwhile
-            gone.update(result_text(b) for b in results_of(message))
-        elif entry.position in closed and stands_whole(entry) and (new is None or not stands_whole(new)):
-            gone.update(text for b in results_of(message) if len(text := result_text(b)) > PRUNED_OVER)
+        elif entry.treatment is Treatment.DROPPED and entry.position in opened:
+            new = opened[entry.position]
+            if new.treatment is Treatment.PRUNED:
+                doubtful.append((at, new))  # sent again: its copy may have gone meanwhile
+                gone.update(_long_results(new.message))
+    doubtful = [(at, e) for at, e in doubtful if e.message is not None and e.message.origin == "tool"]
+    if not doubtful:
+        return ()
+    for entry in view.entries:
+        if entry.position in closed and stands_whole(entry):
+            after = opened.get(entry.position)
+            if after is None or not stands_whole(after):
+                gone.update(_long_results(entry.message))
     if not gone:
         return ()
     doubtful = [(at, entry) for at, entry in doubtful if not gone.isdisjoint(_pruned_texts(entry))]
@@ -62,6 +67,12 @@ def reworded(view: ContextView, change: Change, pruner: Pruner) -> tuple[Entry, 
             if sent != entry.content:
                 found.append(replace(entry, sent=sent))
     return tuple(found)
+
+
+def _long_results(message: Message | None) -> Iterator[str]:
+    """The texts of results that a placeholder could stand for."""
+    if message is not None and message.origin == "tool":
+        yield from (text for block in results_of(message) if len(text := result_text(block)) > PRUNED_OVER)
 
 
 def _pruned_texts(entry: Entry) -> Iterator[str]:

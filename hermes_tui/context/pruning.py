@@ -23,6 +23,7 @@ from hermes_tui.context.placeholders import (
     result_placeholder,
     without_secrets,
 )
+from hermes_tui.context.redaction import without_named_secrets
 from hermes_tui.context.regions import Span
 from hermes_tui.context.tokens import compact_json
 from hermes_tui.context.view import Entry, Treatment
@@ -46,6 +47,36 @@ class Mark:
 
 AGED: Final = Mark("", dead=False)
 """The mark of a result that goes for its age alone."""
+CHANGED: Final = Mark("changed later")
+READ_AGAIN: Final = Mark("read again later")
+CALLED_AGAIN: Final = Mark("called again later")
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """What tells whether a later call makes an earlier one idle.
+
+    Attributes:
+        call: equal for two calls that are the same.
+        path: the file that it read or changed, "" for none.
+        stretch: which part of the file it asked for, "" for all of it.
+        changes: whether it changed the file.
+    """
+
+    call: tuple[str, str] = ("", "")
+    path: str = ""
+    stretch: str = ""
+    changes: bool = False
+
+
+def key_of(act: Act) -> Key:
+    """The key of ACT; calls are the same if name and arguments are, and whatever else the read of a file is given beside its
+    path says which part of it was asked for."""
+    call = (act.name, compact_json(act.arguments))
+    if act.path is None or act.verb not in ("read", "edited", "wrote"):
+        return Key(call)
+    rest = {name: value for name, value in act.arguments.items() if value != act.path} if act.verb == "read" else {}
+    return Key(call, posixpath.normpath(act.path), compact_json(rest) if rest else "", act.verb != "read")
 
 
 @dataclass(slots=True)
@@ -55,14 +86,14 @@ class Read:
     Attributes:
         content: the results, as they were said.
         acts: what each block of them is the result of.
-        keys: for each, what makes two calls the same call.
+        keys: for each, what tells whether a later call makes it idle.
         slim: the calls with long arguments pruned, None where there are none.
         sent: the results as pruned for some reasons, by these.
     """
 
     content: tuple[Block, ...]
     acts: tuple[Act, ...]
-    keys: tuple[tuple[str, str], ...]
+    keys: tuple[Key, ...]
     slim: tuple[Block, ...] | None
     sent: dict[tuple[str, ...], tuple[Block, ...] | None] = field(default_factory=dict)
 
@@ -154,17 +185,16 @@ class Pruner:
     def _reading(self, calls: Message, results: Message) -> Read:
         made = {str(b.get("id")): b for b in calls_of(calls)}
         acts: list[Act] = []
-        keys: list[tuple[str, str]] = []
         for block in results.content:
             call = made.get(str(block.get("tool_use_id"))) if block.get("type") == "tool_result" else None
             if call is None:
                 acts.append(_UNKNOWN)
-                keys.append(("", ""))
                 continue
-            name = str(call.get("name", ""))
-            acts.append(act_of(call, block, calls.id, results.id, self._declarations.get(name, NO_DECLARATION)))
-            keys.append((name, compact_json(call.get("input", {}))))
-        return Read(results.content, tuple(acts), tuple(keys), pruned_call(calls.content, Origin(calls.id, self._reopening)))
+            declaration = self._declarations.get(str(call.get("name", "")), NO_DECLARATION)
+            acts.append(act_of(call, block, calls.id, results.id, declaration))
+        keys = tuple(Key() if act is _UNKNOWN else key_of(act) for act in acts)
+        slim = pruned_call(calls.content, Origin(calls.id, self._reopening))
+        return Read(results.content, tuple(acts), keys, slim)
 
     def forget(self, spans: Sequence[Span]) -> None:
         """Let go of what was read of messages that are in none of SPANS, once that is more than half of it."""
@@ -213,43 +243,33 @@ class _Seen:
         self._stretches: set[tuple[str, str]] = set()
         self._calls: set[tuple[str, str]] = set()
 
-    def mark(self, act: Act, key: tuple[str, str]) -> Mark:
+    def mark(self, act: Act, key: Key) -> Mark:
         """Why the result of ACT may go, as things stand."""
         copy = self._copies.get(act.output) if len(act.output) > PRUNED_OVER else None
         if copy is not None:
             return pointer(copy)
-        if act.verb == "read" and act.path is not None:
-            path = posixpath.normpath(act.path)
-            if path in self._changed:
-                return Mark("changed later")
-            if path in self._read or (path, _stretch(act)) in self._stretches:
-                return Mark("read again later")
-        return Mark("called again later") if key in self._calls else AGED
+        if key.path and not key.changes:
+            if key.path in self._changed:
+                return CHANGED
+            if key.path in self._read or (key.path, key.stretch) in self._stretches:
+                return READ_AGAIN
+        return CALLED_AGAIN if key.call in self._calls else AGED
 
-    def add(self, act: Act, key: tuple[str, str], copy: str) -> None:
+    def add(self, act: Act, key: Key, copy: str) -> None:
         """Take ACT in; COPY is the id of the message where its result stands in full, "" where it does not."""
         if copy and len(act.output) > PRUNED_OVER:
             self._copies.setdefault(act.output, copy)
         if act.failed:
             return
-        self._calls.add(key)
-        if act.path is None:
+        self._calls.add(key.call)
+        if not key.path:
             return
-        path = posixpath.normpath(act.path)
-        if act.verb in ("edited", "wrote"):
-            self._changed.add(path)
-        elif act.verb == "read":
-            stretch = _stretch(act)
-            if stretch:
-                self._stretches.add((path, stretch))
-            else:
-                self._read.add(path)
-
-
-def _stretch(act: Act) -> str:
-    """Which part of its file a read asked for, "" for all of it: everything it was given beside the path."""
-    rest = {name: value for name, value in act.arguments.items() if value != act.path}
-    return compact_json(rest) if rest else ""
+        if key.changes:
+            self._changed.add(key.path)
+        elif key.stretch:
+            self._stretches.add((key.path, key.stretch))
+        else:
+            self._read.add(key.path)
 
 
 def pointer(copy: str) -> Mark:
@@ -265,7 +285,7 @@ def pruned_input(value: Any, origin: Origin) -> Any:
 
     What is written anew holds no secret, in the short strings beside the long ones neither.
     """
-    return _shortened(value, origin) if _has_long(value) else value
+    return _shortened(without_named_secrets(value), origin) if _has_long(value) else value
 
 
 def _has_long(value: Any) -> bool:

@@ -267,6 +267,9 @@ class TestWhatIsQuoted:
         line = pruned(call("run", command=f"curl -H 'Authorization: token {SECRET}' x"), result(LONG))
         assert SECRET not in line
         assert SECRET not in json.dumps(pruned_input({"token": SECRET, "text": LONG}, HERE))
+        assert "hunter2" not in json.dumps(pruned_input({"password": "hunter2", "text": LONG}, HERE))
+        assert "hunter2" not in json.dumps(pruned_input({"user": {"password": "hunter2 " * 40}}, HERE))
+        assert "hunter2" not in pruned(call("login", password="hunter2", user="me"), result(LONG))
         assert SECRET not in json.dumps(pruned_input({"script": f"export GITHUB_TOKEN={SECRET}\n" + LONG}, HERE))
         failed = pruned(call("run", command="x"), result(f"error: token {SECRET} refused\n" + LONG, is_error=True))
         assert SECRET[:20] not in failed
