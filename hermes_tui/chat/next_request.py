@@ -17,17 +17,19 @@ if TYPE_CHECKING:
     from hermes_tui.store.store import Store
 
 
-def next_body(store: Store, chain: str, settings: Settings, provider: ChatProvider, count: Count) -> dict[str, Any]:
-    """The body of the next request of CHAIN.
+def next_body(
+    store: Store, chain: str, settings: Settings, provider: ChatProvider, count: Count, *, generation: int | None = None
+) -> dict[str, Any]:
+    """The body of the next request of CHAIN, or of what the next one would have been at the end of GENERATION.
 
     It is sent as the last one to the same model was: reserved output, thinking and extras. A chain that was never sent, or
     whose open tool loop was edited since, takes them from SETTINGS, PROVIDER and the price list.
 
     Raises:
-        SessionNotFound: there is no such chain.
+        SessionNotFound: there is no such chain, or it never had that generation.
         ImpossibleBudget: the window is too small for the chain's system prompt and tools.
     """
-    view = store.view(chain)
+    view = store.view(chain, generation=generation)
     last = next((r for r in reversed(store.requests(chain)) if r.purpose == "turn" and r.model == view.model), None)
     if last is not None and not open_loop_edited(view):
         return Parameters.read(last.parameters).body(view)

@@ -10,8 +10,10 @@ import pytest
 
 from hermes_tui.chat.requests import Parameters
 from hermes_tui.cli import main
+from hermes_tui.context.editing import marked
 from hermes_tui.context.messages import text_block
 from hermes_tui.context.rendering import RENDERER
+from hermes_tui.context.undoing import taken_back
 from hermes_tui.store.store import Store
 
 
@@ -102,3 +104,24 @@ def test_the_next_request_is_printed_as_it_would_be_sent(run, chain):
     assert body["messages"][-1]["content"][0]["text"] == "Thanks 😀"
     assert json.loads(run("context", chain[-6:])) == body
     assert run("context", chain[-6:]).startswith("{\n  ")
+
+
+def test_the_context_after_any_edit_is_printed_also_across_an_undo(run, chain, tmp_path, capfd):
+    store = Store.open(tmp_path / "hermes.db")
+    answer = store.messages(chain)[1]
+    store.edit(marked(store.view(chain), answer.id, "drop"))
+    store.edit(taken_back(store.view(chain), store.history(chain), store.edits(chain), 1, "undo"))
+    store.close()
+
+    def said(*arguments: str) -> list[str]:
+        body = json.loads(run("context", chain[-6:], "--json", *arguments))
+        return [message["content"][0]["text"] for message in body["messages"]]
+
+    whole = ["Where is the port?", "In app.py.", "Thanks 😀"]
+    note = "[note: no reply was recorded here]"
+    assert said() == said("--generation", "0") == said("--generation", "2") == whole
+    assert said("--generation", "1") == [whole[0], note, whole[2]]
+    assert main(["--data-dir", str(tmp_path), "context", chain[-6:], "--generation", "9"]) != 0
+    assert "has no generation 9" in capfd.readouterr().err
+    (told,) = [json.loads(line) for line in run("sessions", "--json").splitlines()]
+    assert [s["end_reason"] for s in told["sessions"]] == [None], "no edit by hand ends a session"

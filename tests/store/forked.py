@@ -18,7 +18,9 @@ from typing import Any
 import alembic.command  # noqa: F401 - imported once, before the forks
 from sqlalchemy import Engine, event
 
+from hermes_tui.context.editing import EditRefused
 from hermes_tui.context.messages import text_block
+from hermes_tui.context.undoing import taken_back
 from hermes_tui.store.database import Database
 from hermes_tui.store.records import Applied
 from hermes_tui.store.store import Store
@@ -78,6 +80,19 @@ def split(path: Path, number: int) -> list[Any]:
     tip = done.session if isinstance(done, Applied) else done.tip
     store.close()
     return [isinstance(done, Applied), tip.id, tip.ordinal]
+
+
+def undo(path: Path, number: int) -> list[Any]:
+    """Undo the very same edit as everybody else."""
+    store = Store.open(path)
+    chain = store.chains()[0].id
+    try:
+        done = store.edit(taken_back(store.view(chain), store.history(chain), store.edits(chain), 1, "undo"))
+    except EditRefused as refusal:
+        return [False, refusal.kind]
+    finally:
+        store.close()
+    return [isinstance(done, Applied), "moved"]
 
 
 def at_once(action: Callable[[Path, int], list[Any]], path: Path) -> list[Any]:
@@ -197,7 +212,30 @@ def _finish(store: Store, chain: str) -> None:
     store.finish_draft(chain, request, [text_block("the whole reply")], "model-a")
 
 
-KILLED = {"compress": _compress, "split": _split, "prune": _prune, "append": _append, "finish": _finish}
+def _undo(store: Store, chain: str) -> None:
+    """A prune, and its undo."""
+    apply(store, prune(store.view(chain), (2, 4)))
+    store.edit(taken_back(store.view(chain), store.history(chain), store.edits(chain), 1, "undo"))
+
+
+def _fork(store: Store, chain: str) -> None:
+    store.fork(chain)
+
+
+def _delete(store: Store, chain: str) -> None:
+    store.delete_chain(chain)
+
+
+KILLED = {
+    "undo": _undo,
+    "fork": _fork,
+    "delete": _delete,
+    "compress": _compress,
+    "split": _split,
+    "prune": _prune,
+    "append": _append,
+    "finish": _finish,
+}
 
 
 def kill_at(path: Path, action: str, chain: str, statement: int) -> bool:
@@ -230,8 +268,39 @@ def kill(path: Path) -> dict[str, list[Any]]:
     os.waitpid(child, 0)
     return {
         name: [_seen(copy, chain) | {"killed": killed} for _, killed, copy in killed_at(KILLED[name], path, chain)]
-        for name in ("split", "prune", "append", "finish")
+        for name in ("split", "prune", "append", "finish", "undo")
     }
+
+
+def kill_chains(path: Path) -> dict[str, list[Any]]:
+    """What there is after the fork, and the deletion, of a compressed and forked chain was killed at each of its statements."""
+    store = Store.open(path)
+    chain = start(store)
+    turns(store, chain, 6)
+    apply(store, summarise(store.view(chain), 2, 8))
+    store.fork(chain)
+    say(store, chain, "only here")
+    store.close()
+    return {
+        name: [_there(copy) | {"killed": killed} for _, killed, copy in killed_at(KILLED[name], path, chain)]
+        for name in ("fork", "delete")
+    }
+
+
+def _there(path: Path) -> dict[str, Any]:
+    """The chains that a person finds there, and whether anything is left that belongs to none of them."""
+    store = Store.open(path)
+    chains = [
+        [c.sessions[0].relation, len(c.sessions), c.messages, len(store.history(c.id)), len(store.edits(c.id))]
+        for c in store.chains()
+    ]
+    with store._database.read() as connection:
+        broken = connection.exec_driver_sql("PRAGMA foreign_key_check").all()
+        orphans = "SELECT count(*) FROM messages WHERE id NOT IN (SELECT message FROM entries WHERE message IS NOT NULL)"
+        left = connection.exec_driver_sql(orphans).scalar_one()
+    found = len(store.search("only here"))
+    store.close()
+    return {"chains": sorted(chains), "broken": len(broken), "orphans": left, "found": found}
 
 
 def birth(path: Path) -> list[Any]:
@@ -292,8 +361,10 @@ ACTIONS: dict[str, Callable[..., Any]] = {
     "begin": lambda path: at_once(begin, path),
     "talk": lambda path: at_once(talk, path),
     "split": lambda path: at_once(split, path),
+    "undo": lambda path: at_once(undo, path),
     "kill": kill,
     "kill_at": kill_at,
+    "kill-chains": kill_chains,
     "birth": birth,
     "stream": stream,
     "kill-stream": kill_stream,

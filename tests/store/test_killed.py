@@ -60,6 +60,36 @@ def test_a_prune_is_whole_or_was_never_begun(found: dict) -> None:
     assert whole["generation"] == 1
 
 
+def test_an_undo_is_whole_or_was_never_begun(found: dict) -> None:
+    killed, (whole,) = outcomes(found["undo"])
+    for seen in [*killed, whole]:
+        assert seen["texts"] == [*SAID, PARTIAL]
+        assert seen["sessions"] == [[1, "root", None, "A talk #12"]]
+        born = {e[0]: e[2] for e in seen["entries"]}
+        pruned = [e[0] for e in seen["entries"] if e[1] == "pruned"]
+        changed = {p: b for p, b in born.items() if b and p < 24}
+        assert (seen["generation"], seen["edits"], pruned, changed) in (
+            (0, 0, [], {}),
+            (1, 1, [2, 4], {2: 1, 4: 1}),
+            (2, 2, [], {2: 2, 4: 2}),
+        )
+    assert sum(seen["generation"] == 1 for seen in killed) > 8, "it was killed in the middle of the undo many times"
+    assert whole["generation"] == 2
+
+
+def test_a_fork_is_whole_or_was_never_begun_and_so_is_a_deletion(tmp_path: Path, forked: Forked) -> None:
+    found = forked("kill-chains", tmp_path / "hermes.db")
+    root, fork = ["root", 2, 13, 14, 1], ["fork", 1, 12, 13, 1]
+    ends = {"fork": ([fork, root], [fork, ["fork", 1, 13, 14, 1], root]), "delete": ([fork, root], [fork])}
+    for action, (before, after) in ends.items():
+        for seen in found[action]:
+            assert (seen["broken"], seen["orphans"]) == (0, 0)
+            assert seen["chains"] in (before, after)
+            assert bool(seen["found"]) == (root in seen["chains"])
+        assert sum(seen["killed"] for seen in found[action]) > 6
+        assert found[action][-1]["chains"] == after
+
+
 @pytest.mark.parametrize("action", ["append", "finish"])
 def test_a_message_is_stored_whole_or_not_at_all(found: dict, action: str) -> None:
     killed, (whole,) = outcomes(found[action])

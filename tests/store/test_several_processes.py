@@ -12,7 +12,7 @@ from hermes_tui.store.errors import DatabaseBusy
 from hermes_tui.store.store import Store
 from tests.store.conftest import Forked
 from tests.store.forked import PROCESSES, ROUNDS
-from tests.store.talk import check_lineage, say, start, turns
+from tests.store.talk import applied, check_lineage, prune, say, start, turns
 
 
 def test_one_compression_wins_and_the_others_are_told_the_tip(path: Path, forked: Forked) -> None:
@@ -27,6 +27,21 @@ def test_one_compression_wins_and_the_others_are_told_the_tip(path: Path, forked
     assert sorted(won for won, *_ in said) == [False] * (PROCESSES - 1) + [True]
     assert {tuple(rest) for _, *rest in said} == {(tip.id, 2)}
     assert len(store.edits(chain)) == 1
+    store.close()
+
+
+def test_one_undo_wins_and_the_others_find_it_done(path: Path, forked: Forked) -> None:
+    store = Store.open(path)
+    chain = start(store)
+    turns(store, chain, 6)
+    applied(store, prune(store.view(chain), (2, 4)))
+    store.close()
+    said = forked("undo", path)
+    store = Store.open(path)
+    assert sorted(won for won, _ in said) == [False] * (PROCESSES - 1) + [True]
+    assert {why for won, why in said if not won} <= {"moved", "nothing"}
+    assert [e.kind for e in store.edits(chain)] == ["prune", "undo"]
+    assert all(e.sent is None for e in store.view(chain).entries)
     store.close()
 
 
