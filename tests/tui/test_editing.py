@@ -41,7 +41,7 @@ def long_talk(paths: Paths, *, compressed: bool = True) -> str:
 
 async def test_undo_brings_everything_back_and_redo_takes_it_away_again(start: Any, say: Any, paths: Paths) -> None:
     chain = long_talk(paths, compressed=False)
-    async with start([said("going on")], resume=chain, model__window=8_000, context__auto=False) as (app, pilot):
+    async with start([said("going on")], resume=chain, model__window=16_000, context__auto=False) as (app, pilot):
         whole = app.desk.conversation.view.entries
         await command(app, pilot, "/compress")
         await until(pilot, lambda: "session 2 of 2" in shown(app) and not app.desk.works)
@@ -51,7 +51,7 @@ async def test_undo_brings_everything_back_and_redo_takes_it_away_again(start: A
         large = app.desk.conversation.size.tokens
         screen = shown(app)
         assert f"undone: {short(small)} → {short(large)}" in screen
-        assert f"~{short(large)} of 8k" in screen, "the gauge follows at once"
+        assert f"~{short(large)} of 16k" in screen, "the gauge follows at once"
         assert "SUMMARY v" not in screen
         assert "session 2 of 2" in screen, "sessions stay as they are"
         assert [e.message for e in app.desk.conversation.view.entries] == [e.message for e in whole]
@@ -71,12 +71,12 @@ async def test_undo_brings_everything_back_and_redo_takes_it_away_again(start: A
 
 async def test_an_undo_that_cannot_fit_is_refused_with_the_numbers(start: Any, paths: Paths) -> None:
     chain = long_talk(paths)
-    async with start([], resume=chain, model__window=2_600, context__auto=False) as (app, pilot):
+    async with start([], resume=chain, model__window=4_000, context__auto=False) as (app, pilot):
         view = app.desk.conversation.view
         await command(app, pilot, "/undo")
         await until(pilot, lambda: "Undoing this would make" in shown(app) and not app.desk.works)
         usable = app.desk.conversation.budgets.usable
-        assert f"only {usable:,} of the window's 2,600" in page(app)
+        assert f"only {usable:,} of the window's 4,000" in page(app)
         assert "Nothing was changed." in page(app)
         assert app.desk.conversation.view == view
 
