@@ -124,8 +124,8 @@ def _learn(connection: Connection, note: FoundNote, author: Author) -> str | Non
         .join(first, first.c.id == messages.c.chain)
         .where(messages.c.id == note.source, messages.c.origin == "user", first.c.relation != "import")
     )
-    source = connection.execute(query).first()
-    if source is None or not note.text or (note.local and source.cwd is None):
+    source, text = connection.execute(query).first(), one_note(note.text)
+    if source is None or not text or (note.local and source.cwd is None):
         return None
     cwd = source.cwd if note.local else None
     rows = connection.execute(select(notes).where(notes.c.cwd == cwd if cwd else notes.c.cwd.is_(None))).all()
@@ -133,11 +133,11 @@ def _learn(connection: Connection, note: FoundNote, author: Author) -> str | Non
     if known is None:
         if sum(row.deleted is None for row in connection.execute(select(notes.c.deleted))) >= MOST:
             return None
-        return _insert(connection, note.text, note.kind, note.key, author, note.source, source.chain, cwd)
-    repeated = key_of(known.text) == key_of(note.text) and known.deleted is None
+        return _insert(connection, text, note.kind, note.key, author, note.source, source.chain, cwd)
+    repeated = key_of(known.text) == key_of(text) and known.deleted is None
     if repeated or not _said_since(note.source, known):
         return None
-    values = {"text": note.text, "kind": note.kind, "author": author, "source": note.source, "chain": source.chain}
+    values = {"text": text, "kind": note.kind, "author": author, "source": note.source, "chain": source.chain}
     connection.execute(
         update(notes).where(notes.c.id == known.id).values(**values, key=note.key, updated=time.time(), deleted=None)
     )

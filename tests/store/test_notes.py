@@ -7,13 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hermes_tui.context.notes import FoundNote, key_of
 from hermes_tui.store import opening
 from hermes_tui.store.database import MIGRATIONS
 from hermes_tui.store.errors import DatabaseDamaged, DatabaseNewer, StoreError
 from hermes_tui.store.store import Store
-from tests.store.talk import applied, reply, say, start, summarise, turns
+from tests.context.test_redaction import KEYS
+from tests.store.talk import SOME, applied, reply, say, start, summarise, turns
 
 
 def found(text: str, source: str, kind: Any = "fact", key: str = "", local: bool = False) -> FoundNote:
@@ -110,6 +113,17 @@ def test_secrets_and_control_characters_written_by_hand_are_not_stored(store: St
         store.notes.add(" …\n")
     with pytest.raises(StoreError, match="not there any more"):
         store.notes.edit("nothing", "x")
+
+
+@given(KEYS, st.sampled_from(["my key is {}", "{}", "use {} for the build"]))
+@SOME
+def test_no_secret_is_stored_whoever_found_it(shared_store: Store, key: str, form: str) -> None:
+    message = say(shared_store, start(shared_store), "hello")
+    shared_store.notes.learn([found(form.format(key), message.id)], "model")
+    shared_store.notes.add(form.format(key))
+    with sqlite3.connect(shared_store.path) as other:
+        assert key not in str(other.execute("SELECT text FROM notes").fetchall())
+    other.close()
 
 
 def test_what_is_found_beyond_the_most_is_not_kept(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -98,16 +98,16 @@ async def test_a_note_is_written_by_hand_made_a_rule_and_stored_without_its_secr
         assert "Nothing yet" in shown(app)
         await pilot.press("a")
         await until(pilot, lambda: isinstance(app.focused, Input))
-        await pilot.press(*"tabs, never spaces")
-        assert "tabs, never spaces" in shown(app)
+        await pilot.press(*"tabs only")
+        assert "tabs only" in shown(app)
         await pilot.press("enter")
         await until(pilot, lambda: "fact · added by hand" in shown(app))
         await pilot.press("k")
         await until(pilot, lambda: "rule · added by hand" in shown(app))
-        assert notes(app) == [("rule", "tabs, never spaces")]
-        await pilot.press("a", *"sk-ant-api03-abcdefghijklmnop", "enter")
+        assert notes(app) == [("rule", "tabs only")]
+        await pilot.press("a", *"sk-ant-abcdefgh", "enter")
         await until(pilot, lambda: "2 notes" in shown(app))
-        assert "abcdefghijklmnop" not in shown(app)
+        assert "abcdefgh" not in shown(app)
         await pilot.press("enter")
         await until(pilot, lambda: "This note was added by hand." in shown(app))
 
