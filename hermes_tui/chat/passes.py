@@ -101,8 +101,8 @@ class Passes:
         calls = noting = None
         summariser: Summariser | None = None
         if plan.kind == "summarise":
-            notes = "" if looking else await self._remembering.before(plan)
             if self.model is not None and self.asks_model and not by_code:
+                notes = "" if looking else await self._remembering.before(plan)
                 calls = SummaryCalls(at, self._requests, self.model, plan.view or at.view, self._cost_of, self._delays)
                 limit = notes_limit(self.model.facts.window.value)
                 given = calls.summariser(fitted(notes, limit, at.meter.count))
@@ -111,6 +111,8 @@ class Passes:
                     noting = Noting(at, self._requests, self.model, keeper, plan, self._cost_of)
                     given = replace(given, calls=given.calls - 1)  # the call for notes is one of the pass's
                 summariser = on_this_loop(given)
+            elif not looking:
+                self._remembering.show(plan)
         try:
             engine = at.engine
             written = at.off.beside(lambda: engine.compress(plan, summariser))

@@ -45,10 +45,16 @@ class Remembering:
             self.memory.on_turn(self._session, said[asked:], self._tell)
 
     async def before(self, plan: Plan) -> str:
-        """What providers have to add to the summary that PLAN needs; asked once for a plan."""
+        """What the summariser should know of what PLAN summarises; asked once for a plan."""
         if self._noted is None or self._noted[0] is not plan:
             self._noted = (plan, await self.memory.on_pre_compress(plan.sources, self._tell))
         return self._noted[1]
+
+    def show(self, plan: Plan) -> None:
+        """PLAN is carried out without a summariser: providers see what goes, and nobody waits for them."""
+        if self._noted is None or self._noted[0] is not plan:
+            self._noted = (plan, "")
+            self.memory.show(plan.sources, self._tell)
 
     @property
     def notes_by_model(self) -> NotesProvider | None:

@@ -62,6 +62,11 @@ class Memory:
         given = tuple(messages)
         return "\n\n".join(await self._asked(lambda provider: provider.on_pre_compress(given), SECONDS, tell))
 
+    def show(self, messages: Sequence[Message], tell: Tell) -> None:
+        """The same where no summariser wants to know: nobody waits for an answer."""
+        given = tuple(messages)
+        self._told(lambda provider: provider.on_pre_compress(given), tell)
+
     # -- what providers are told ---------------------------------------------------------------------------------------
 
     def on_session_start(self, session: str, tell: Tell) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from pathlib import Path
@@ -164,10 +165,29 @@ async def test_words_from_before_notes_were_kept_are_read_when_they_are_compress
     again = await Conversation.open(talk.parts(), conversation.chain)
     assert not talk.store.notes.all()
     await again.compress("the parser")
+    await again.parts.memory.settled(5)
     await again.close()
     assert [e for e in talk.events if isinstance(e, Compressed)]
     (note,) = talk.store.notes.all()
     assert (note.text, note.chain, note.author) == ("My name is Ana", conversation.chain, "code")
+
+
+class Stuck(Diary):
+    """Does not come back from being shown what is compressed."""
+
+    name = "stuck"
+
+    def on_pre_compress(self, messages: Any) -> str:
+        threading.Event().wait()
+        return ""
+
+
+async def test_a_summary_by_code_waits_for_no_provider(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hermes_tui.memory.memory.SECONDS", 1_000.0)
+    conversation = await talk("one", "two", "three", "four", memory=Memory([Stuck()]), context__auto=False)
+    await conversation.compress()
+    assert [e for e in talk.events if isinstance(e, Compressed)]
+    await conversation.close()
 
 
 class Broken(Diary):
