@@ -75,6 +75,8 @@ class MessageRow(Stored, table=True):
     model: str | None = None
     request: str | None = Field(default=None, index=True)
     tokens: int | None = None
+    """Not filled: what a message counts is a function of its content and of the vocabulary in use, remembered by content while
+    the app runs; a number kept here would outlive the vocabulary that it was counted with."""
     created: float
 
 
@@ -107,6 +109,7 @@ class SummaryRow(Stored, table=True):
     added: str = Field(sa_type=Text)
     model: str | None = None
     tokens: int | None = None
+    """Size as it was sent when it was put in, scaled."""
     fidelity: str | None = Field(default=None, sa_type=Text)
     details: str = Field(default="{}", sa_type=Text)
     """Every other field of the summary."""

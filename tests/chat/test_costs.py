@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from hermes_tui.chat import summariser
 from hermes_tui.chat.conversation import Conversation
-from hermes_tui.chat.events import Compressed, NoticeRaised, UsageReported
+from hermes_tui.chat.events import Compressed, NoticeRaised, RetryScheduled, UsageReported
+from hermes_tui.chat.replies import DELAYS
 from hermes_tui.context.engine import Usage
+from hermes_tui.llm.messages_api import MessagesApi
 from hermes_tui.llm.models import cost_of, price_of
 from hermes_tui.llm.recorded import RecordedProvider, RecordedReply
 from hermes_tui.llm.reply import usage_of
@@ -150,3 +155,63 @@ async def test_a_summary_keeps_within_what_the_user_gives_it(fake: Fake, stage: 
     assert conversation.budgets.summary_cap == 300
     assert conversation.budgets.summary_rule == "command line"
     assert conversation.meter.content(summary.content) <= 300
+
+
+async def test_a_summariser_that_never_ends_is_given_up_and_the_summary_written_without_it(
+    fake: Fake, stage: At, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert summariser.TIMEOUT == 180
+    monkeypatch.setattr(summariser, "TIMEOUT", 0.05)
+    on, never = stage(fake(*QUICK)), asyncio.Event()
+
+    async def pace(characters: int) -> None:
+        await never.wait()
+
+    conversation = await on.start(summary_provider=summaries(SUMMARY, pace=pace), foreground=True)
+    await fill(on, 0.6)
+    await conversation.compress()
+    made = on.said(Compressed)[-1].compression
+    assert made.rung == "deterministic"
+    assert "did not finish the summary within" in made.failures[0]
+    rows = [r.status for r in on.store.requests(conversation.chain) if r.purpose == "summary"]
+    assert rows == ["cancelled"]
+    assert "without a model until" in conversation.engine_status
+
+
+async def test_the_pauses_before_a_summary_is_asked_for_again_are_one_and_four_seconds_or_what_the_server_says(
+    fake: Fake, stage: At, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert (DELAYS[:2], summariser.RETRIES) == ((1.0, 4.0), 2)
+    on = stage(fake(*QUICK))
+    conversation = await on.start(
+        summary_provider=MessagesApi(on.address, "key"), summary_model="claude-fault-429", infos=(), foreground=True
+    )
+    await fill(on, 0.6)
+    slept: list[float] = []
+    sleep = asyncio.sleep
+
+    async def quick(seconds: float) -> None:
+        slept.append(seconds)
+        await sleep(0)
+
+    monkeypatch.setattr(summariser.asyncio, "sleep", quick)
+    await conversation.compress()
+    monkeypatch.undo()
+    paused = [event.seconds for event in on.said(RetryScheduled)]
+    assert set(paused) == {1.0}
+    rows = [r.status for r in on.store.requests(conversation.chain) if r.purpose == "summary"]
+    assert rows[:2] == ["failed", "done"]
+    assert 1.0 in slept
+
+
+async def test_every_request_of_a_conversation_begins_with_the_same_system_and_tools(fake: Fake, stage: At) -> None:
+    api = fake(*QUICK)
+    on = stage(api)
+    conversation = await on.start(summary_provider=summaries(*[SUMMARY] * 4), foreground=True, tools=on.tools())
+    for _ in range(2):
+        await fill(on, 0.8)
+        await conversation.compress()
+        await conversation.send("and on")
+    assert conversation.session.ordinal > 1
+    beginnings = {json.dumps([body["system"], body["tools"]]) for body in api.bodies()}
+    assert len(beginnings) == 1

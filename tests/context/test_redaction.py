@@ -136,7 +136,10 @@ def test_what_stands_under_a_name_in_a_calls_arguments_is_judged_by_it(name, val
     assert redact_json(clean) == clean
 
 
-@given(KEYS, st.lists(st.sampled_from(["read", "the", "file", "src/app.py", "exit code 1", "\n"]), max_size=8))
+@given(
+    KEYS.filter(lambda key: not key.endswith("=")),
+    st.lists(st.sampled_from(["read", "the", "file", "src/app.py", "exit code 1", "\n"]), max_size=8),
+)
 def test_only_the_secret_goes_and_all_around_it_stays(key, words) -> None:
     around = " ".join(words)
     assert redact(f"{around} {key} {around}").split(SENTINEL.search(redact(key))[0]) == redact(f"{around} \0 {around}").split(
