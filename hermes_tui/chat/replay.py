@@ -8,8 +8,8 @@ sent then, so it anchors the size only until the first edit.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
 
 from hermes_tui.chat.conversation import Conversation
 from hermes_tui.chat.events import Compressed, Event, MessageStored, Publish, RequestStarted
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from hermes_tui.llm.choose import ChatProvider
     from hermes_tui.store.store import Store
 
+SHRUNK: Final = 0.9
+"""Of the largest prompt so far: a smaller one was compressed (caches and retries move sizes by less)."""
 ENDS: tuple[str, ...] = ("max_tokens", "refusal")
 """Recorded stop reasons that mean something to a turn; others are told from the reply itself."""
 
@@ -111,7 +113,7 @@ class Replay:
         self._stopped = False
         self._peak = 0
         self._compressions = 0
-        turns = tuple(turns_of(recorded.messages))
+        turns = tuple(turns_of(tuple(measured_as_sent(recorded.messages))))
         self._turns = turns
         model = model_of(recorded)
         self._provider = RecordedProvider([r for turn in turns for r in turn.replies], pace, model)
@@ -222,6 +224,20 @@ class RecordedTurn:
     def asked(self) -> tuple[Block, ...]:
         """What the person said."""
         return self.messages[0].content
+
+
+def measured_as_sent(messages: Sequence[RecordedMessage]) -> Iterator[RecordedMessage]:
+    """MESSAGES with sizes as far as they measure all that was said before: a prompt that is smaller than an earlier one tells
+    that the recording was compressed itself, and from there on its sizes are those of something else."""
+    largest, compressed = 0, False
+    for message in messages:
+        usage = message.usage
+        if usage is not None and usage.prompt > 0:
+            compressed = compressed or usage.prompt < SHRUNK * largest
+            largest = max(largest, usage.prompt)
+            if compressed:
+                message = replace(message, usage=replace(usage, input=0, cache_read=0, cache_write=0))
+        yield message
 
 
 def before_turns(messages: Sequence[RecordedMessage]) -> tuple[RecordedMessage, ...]:

@@ -192,7 +192,7 @@ def _priced(
             raise ImpossibleBudget(f"A window of {window:,} tokens is too small: {MIN_WINDOW:,} is the least that works.")
         for threshold in sorted(set(thresholds)) or (float(settings.effective("threshold_percent", model).value),):
             own = settings.effective("threshold_tokens", model).value
-            caps = [int(cap) for cap in (own, step.value if step else None) if cap is not None]
+            caps = [int(cap) for cap in (own, step.value if step else None) if cap is not None and cap < threshold * window]
             for engine in engines:
                 if engine != Uncompressed.name:
                     trials[Trial(engine, window, threshold, min(caps, default=None))] = None

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hermes_tui.chat.events import Compressed, Event, RequestStarted, TurnEnded
-from hermes_tui.chat.replay import Replay, probe_cuts, turns_of
+from hermes_tui.chat.replay import Replay, measured_as_sent, probe_cuts, turns_of
 from hermes_tui.config import Settings, load_settings
 from hermes_tui.context.engine import Usage
 from hermes_tui.llm.tokenizer import load_counter
@@ -114,6 +114,16 @@ async def test_recorded_usage_counts_until_the_first_edit_only(tmp_path: Path) -
     assert played.replay.conversation is not None
     assert played.replay.conversation.state.anchor is None
     played.store.close()
+
+
+def test_sizes_of_a_recording_that_was_compressed_itself_count_until_then_only() -> None:
+    said = [reply("a", Usage(cache_read=50_000, output=9)), user("go on"), reply("b", Usage(input=9_000, output=7)), reply("c")]
+    first, _, second, third = measured_as_sent(said)
+    assert first.usage == Usage(cache_read=50_000, output=9)
+    assert second.usage == Usage(output=7), "what was written is known, the size is that of a summary"
+    assert third.usage is None
+    (later,) = list(measured_as_sent([*said, reply("d", Usage(input=60_000))]))[4:]
+    assert later.usage == Usage()
 
 
 async def test_a_turn_that_would_not_fit_is_taken_over_and_the_next_ones_stay_in_step(tmp_path: Path) -> None:

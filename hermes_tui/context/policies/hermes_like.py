@@ -24,7 +24,7 @@ from hermes_tui.context.policies.policy import Policy, anchor_of
 from hermes_tui.context.redaction import redact
 from hermes_tui.context.regions import Regions, Span
 from hermes_tui.context.summaries import Summary
-from hermes_tui.context.tokens import MESSAGE_FRAME
+from hermes_tui.context.tokens import MESSAGE_FRAME, compact_json
 from hermes_tui.context.view import Change, ContextView, Entry, Treatment
 
 PLACEHOLDER: Final = "[Tool result pruned — original too large]"
@@ -36,6 +36,10 @@ PROTECT_LAST: Final = 20
 """Messages whose results are not pruned."""
 TAIL_RATIO: Final = 0.20
 """Of the threshold, in tokens."""
+TAIL_CEILING: Final = 1.5
+"""Of that budget: a tail ends before the message that would go beyond it."""
+CHARACTERS: Final = 4
+"""To a token, as the tail is measured."""
 LEAST_TAIL: Final = 3
 """Messages of the tail, however long they are."""
 MESSAGE_KEPT: Final = 700
@@ -69,7 +73,7 @@ class HermesLike(Policy):
         pruned = {p.entry.position: p for p in self._prunes(view, base.scale)}
         slim = replace(view, entries=tuple(pruned[e.position].entry if e.position in pruned else e for e in view.entries))
         spans = self.spans(slim, state)
-        cut = self._cut(spans, bool(view.system), round(TAIL_RATIO * self.threshold(budgets)))
+        cut = self._cut(spans, bool(view.system), round(TAIL_CEILING * TAIL_RATIO * self.threshold(budgets)))
         if cut is None:
             return base
         told = [spans[i] for i in cut.middle]
@@ -127,8 +131,8 @@ class HermesLike(Policy):
                 yield Prune(new, "old output", round(scale * before), round(scale * after))
 
     @staticmethod
-    def _cut(spans: Sequence[Span], has_system: bool, budget: int) -> _Cut | None:
-        """Step 2: head and tail; None where nothing lies between."""
+    def _cut(spans: Sequence[Span], has_system: bool, bound: int) -> _Cut | None:
+        """Step 2: head, and a tail of at most BOUND tokens; None where nothing lies between."""
         anchor = anchor_of(tuple(spans))
         if anchor is None:
             return None
@@ -139,9 +143,10 @@ class HermesLike(Policy):
         start, tokens, messages = len(spans), 0, 0
         while start > head:
             span = spans[start - 1]
-            if tokens + span.tokens > budget and messages >= LEAST_TAIL:
+            size = sum(_characters(entry.content) for entry in span.entries) // CHARACTERS
+            if tokens + size > bound and messages >= LEAST_TAIL:
                 break
-            start, tokens, messages = start - 1, tokens + span.tokens, messages + len(span.entries)
+            start, tokens, messages = start - 1, tokens + size, messages + len(span.entries)
         middle = tuple(i for i in range(head, start) if i != anchor and not spans[i].is_pinned)
         if not middle:
             return None
@@ -189,6 +194,13 @@ def _pruned(content: Sequence[Block]) -> tuple[Block, ...] | None:
     if not any(found):
         return None
     return tuple({**b, "content": PLACEHOLDER} if long else b for b, long in zip(content, found, strict=True))
+
+
+def _characters(content: Sequence[Block]) -> int:
+    """Characters of what is said, asked for and shown in CONTENT."""
+    calls = (compact_json(b.get("input", {})) for b in content if b.get("type") == "tool_use")
+    shown = (result_text(b) for b in content if b.get("type") == "tool_result")
+    return len(plain_text(content)) + sum(map(len, (*calls, *shown)))
 
 
 def _shown(message: Message, old: int) -> str:
