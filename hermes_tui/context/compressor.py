@@ -122,6 +122,7 @@ class ContextCompressor(ContextEngine):
             focus=plan.focus,
             for_anchor=plan.for_anchor,
             beside=staying(plan),
+            declarations=self._options.declarations,
         )
         compacted, failed = await self._compacted(plan, work, summariser)
         if compacted is not None:

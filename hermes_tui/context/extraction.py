@@ -19,7 +19,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from hermes_tui.context.acts import Act, acts_of, changes_in, one_line, strings_in
+from hermes_tui.context.acts import Act, Declarations, acts_of, changes_in, one_line, strings_in
 from hermes_tui.context.coverage import MIN_LINE, WORD_MARK, Coverage, Line, LineGroup, alike
 from hermes_tui.context.facts import beginning, clip, literals, words
 from hermes_tui.context.messages import Message, plain_text
@@ -71,7 +71,8 @@ class Extractor:
     """SOURCES read once; `choose` then picks lines for any budget.
 
     EARLIER is the prose of the summary that is updated, PATHS the files its ledger names. BESIDE are the messages that stay
-    verbatim: the matter at hand; what stands in them need not be told. FOCUS is the topic asked for.
+    verbatim: the matter at hand; what stands in them need not be told. FOCUS is the topic asked for, DECLARATIONS
+    are what tools declare about their calls.
     """
 
     def __init__(
@@ -82,6 +83,7 @@ class Extractor:
         paths: Collection[str] = (),
         beside: Sequence[Message] = (),
         focus: str = "",
+        declarations: Declarations | None = None,
     ) -> None:
         self._groups: list[LineGroup] = []
         self._lines: list[Line] = []
@@ -98,7 +100,7 @@ class Extractor:
         self._first = sources[0].sequence if sources else 0
         self._recall(earlier, paths)
         acts: defaultdict[int, list[Act]] = defaultdict(list)
-        for at, act in acts_of(sources):
+        for at, act in acts_of(sources, declarations):
             acts[at].append(act)
         for at, message in enumerate(sources):
             if message.origin != "tool":

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from hermes_tui.context.acts import Act, acts_of, one_line
+from hermes_tui.context.acts import Act, Declarations, acts_of, one_line
 from hermes_tui.context.facts import clip, literals, sentences
 from hermes_tui.context.messages import Message, plain_text
 from hermes_tui.context.redaction import redact
@@ -142,16 +142,17 @@ _ERROR_LIMIT: Final = 180
 _DONE: Final = {"edited": "edited", "wrote": "written", "read": "read"}
 
 
-def ledger_of(sources: Sequence[Message], previous: Ledger | None = None) -> Ledger:
-    """The facts of SOURCES (originals, oldest first), merged with PREVIOUS; not yet fitted to any budget."""
+def ledger_of(sources: Sequence[Message], previous: Ledger | None = None, declarations: Declarations | None = None) -> Ledger:
+    """The facts of SOURCES (originals, oldest first), their calls read as DECLARATIONS say, merged with PREVIOUS; not yet
+    fitted to any budget."""
     earlier = previous.with_section("topic", ()) if previous else None  # a topic is asked for one compression only
-    return _merged(_Reading(sources).found, earlier)
+    return _merged(_Reading(sources, declarations).found, earlier)
 
 
 class _Reading:
     """What one reading of the sources finds, by section, oldest first. Weights grow with recency by up to a few points."""
 
-    def __init__(self, sources: Sequence[Message]) -> None:
+    def __init__(self, sources: Sequence[Message], declarations: Declarations | None = None) -> None:
         self.found: dict[str, list[Fact]] = {name: [] for name in ORDER}
         self._count = max(1, len(sources))
         people = [at for at, message in enumerate(sources) if message.is_real_user]
@@ -161,7 +162,7 @@ class _Reading:
                 self._asked(message, at, _REQUEST_LIMITS[0] if at in newest else _REQUEST_LIMITS[1])
             elif message.role == "assistant":
                 self._answered(message, open_=not people or at > people[-1])
-        self._done(sources)
+        self._done(sources, declarations)
 
     def _note(self, section: str, text: str, source: str, weight: float, key: str = "") -> None:
         self.found[section].append(Fact(text, source, round(weight, 2), key=key or text.casefold()))
@@ -203,11 +204,11 @@ class _Reading:
             elif len(sentence) < _RULE_LIMIT and sentence[-1] not in ":：" and _CHOSEN.search(sentence) and literals(sentence):
                 self._note("decisions", sentence, message.id, 1.5)
 
-    def _done(self, sources: Sequence[Message]) -> None:
+    def _done(self, sources: Sequence[Message], declarations: Declarations | None) -> None:
         """Files with what was done to them, commands with how they ended, and errors that still stand."""
         files: dict[str, list[tuple[int, Act]]] = {}
         runs: dict[str, list[tuple[int, Act]]] = {}
-        for at, act in acts_of(sources):
+        for at, act in acts_of(sources, declarations):
             if act.path is not None:
                 files.setdefault(act.path, []).append((at, act))
             elif act.verb == "ran":

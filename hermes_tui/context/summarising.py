@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
 from hermes_tui.context.acceptance import Prose
-from hermes_tui.context.acts import acts_of, one_line
+from hermes_tui.context.acts import Declarations, acts_of, one_line
 from hermes_tui.context.asking import Asking, Refused
 from hermes_tui.context.engine import Count, Rung, Summariser, SummariserFailed
 from hermes_tui.context.extraction import Extract, Extractor
@@ -46,6 +46,7 @@ class SummaryWork:
         focus: the topic asked for.
         for_anchor: the work was done for the user message after the summary.
         beside: the messages that stay verbatim (head and tail): what stands in them need not be told again.
+        declarations: what the tools declare about their calls and results.
     """
 
     sources: tuple[Message, ...]
@@ -54,6 +55,7 @@ class SummaryWork:
     focus: str | None = None
     for_anchor: bool = False
     beside: tuple[Message, ...] = ()
+    declarations: Declarations | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +159,7 @@ class _Writing:
         self.room = self.limit - self._whole((), Ledger())
         self.prose_budget = self.room - self.room // 3
         self._known = previous.ledger if previous else Ledger()
-        self._ledger = ledger_of(work.sources, self._known).with_section("identifiers", ())
+        self._ledger = ledger_of(work.sources, self._known, work.declarations).with_section("identifiers", ())
         self._reading: Extractor | None = None
 
     def _whole(self, prose: Prose, ledger: Ledger) -> int:
@@ -175,6 +177,7 @@ class _Writing:
                 paths=[fact.key for fact in self._known.of("files")],
                 beside=self.work.beside,
                 focus=self.work.focus or "",
+                declarations=self.work.declarations,
             )
         return self._reading
 
@@ -214,7 +217,7 @@ class _Writing:
         """Ids of the messages that LEDGER tells of: those of its facts, and every act on a file or command that it names."""
         told = {fact.source for _, fact in ledger.facts()}
         named = {fact.key for section in ("files", "commands") for fact in ledger.of(section)}
-        for _, act in acts_of(self.work.sources):
+        for _, act in acts_of(self.work.sources, self.work.declarations):
             if redact(act.path or act.target) in named:
                 told |= {act.message, act.result_message}
         return frozenset(told)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from hermes_tui.context.acts import Declaration
 from hermes_tui.context.ledger import Fact, Ledger, fitted, ledger_of
 from hermes_tui.context.messages import Message
 
@@ -76,6 +77,22 @@ def test_a_file_tells_what_was_done_to_it() -> None:
         *act(6, "create", "written", path="src/b.py", content="y = 1"),
     ]
     assert told(ledger_of(sources), "files") == ["src/a.py: edited ×2, read", "src/b.py: written"]
+
+
+def test_a_tool_that_declares_how_it_is_read_is_told_as_well_as_any() -> None:
+    declared = {
+        "drain": Declaration("queue", "ran", exit_code=r"^status=(\d+)", error_line="^E: "),
+        "peek": Declaration("doc", "read"),
+    }
+    sources = [
+        *act(0, "drain", "status=17\nnote: fine\nE: the queue is locked", queue="rows", mode="fast"),
+        *act(2, "peek", "some text", doc="notes/plan.txt"),
+    ]
+    ledger = ledger_of(sources, declarations=declared)
+    assert told(ledger, "commands") == ["`rows` → exit 17"]
+    assert told(ledger, "errors") == ["rows: E: the queue is locked"]
+    assert told(ledger, "files") == ["notes/plan.txt: read"]
+    assert not told(ledger_of(sources), "files")
 
 
 def test_a_command_tells_how_it_ended_last_and_an_error_goes_when_it_succeeds() -> None:
