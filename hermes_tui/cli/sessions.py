@@ -61,6 +61,9 @@ def _as_json(chain: ChainRecord) -> dict[str, Any]:
 def _print(chain: ChainRecord) -> None:
     when = datetime.fromtimestamp(chain.updated_at).strftime("%Y-%m-%d %H:%M")
     size = f"{counted(len(chain.sessions), 'session')}, {counted(chain.messages, 'message')}"
+    first = chain.sessions[0]
+    if first.relation == "fork" and first.parent is not None:
+        size = f"fork of {first.parent[-SHOWN:]}, {size}"
     write_text(f"{chain.tip.id[-SHOWN:]}  {when}  {chain.title or 'untitled'}  ({size})")
     if len(chain.sessions) > 1:
         for session in chain.sessions:

@@ -147,7 +147,9 @@ def tip_of(connection: Connection, chain: str) -> SessionRecord:
     """
     row = connection.execute(_TIP, {"wanted": chain}).first()
     if row is None:
-        raise SessionNotFound(f"There is no conversation {chain}.")
+        raise SessionNotFound(
+            f"There is no conversation {chain[-SHOWN:]}: it was deleted, or never was. /new begins another one."
+        )
     return _record(row)
 
 

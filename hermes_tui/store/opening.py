@@ -18,6 +18,7 @@ from hermes_tui.store.errors import (
     DatabaseForeign,
     DatabaseNewer,
     DirectoryUnwritable,
+    SessionNotFound,
     StoreError,
 )
 
@@ -118,6 +119,11 @@ def designed(error: object, path: Path) -> StoreError:
         return damaged(path, said)
     if "readonly" in low or "unable to open" in low:
         return unwritable(path, said)
+    if "foreign key" in low:  # our own writes name only what is there, unless it was deleted meanwhile
+        return SessionNotFound(
+            "This conversation was deleted in another window, so nothing more can be kept in it. Copy what you need from the "
+            "screen; /new begins another one."
+        )
     if "full" in low:
         return DatabaseFailed(f"The disk of the database {path} is full: nothing was written. Free some space and try again.")
     return DatabaseFailed(f"The database {path} failed: {said}. What was stored before is kept.")

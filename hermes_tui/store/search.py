@@ -1,5 +1,7 @@
 """Search over everything that was ever said: two full-text indexes, written once with each message, never again.
 
+They hold no texts: what is deleted is taken out by saying what it was, so what `searchable` finds of a message must not change.
+
 ``words`` is cut at spaces and punctuation, for scripts that have them. ``runs`` holds every three characters of the lines with
 scripts that are written without spaces, where the first finds only whole runs. What neither can find (two characters of
 Chinese, a part of an identifier) is looked for in the messages themselves.
@@ -10,6 +12,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Any, Final
 
@@ -113,7 +116,9 @@ def _look(connection: Connection, terms: Sequence[str], chain: str | None, *, in
     spaced = [t for t in terms if not UNSPACED.search(t) and any(c.isalnum() for c in t)] if indexed else []
     long_runs = [t for t in terms if UNSPACED.search(t) and len(t) >= 3] if indexed and has_runs(connection) else []
     conditions: list[ColumnElement[bool]] = []
-    query = select(messages.c.id, messages.c.chain, messages.c.sequence, messages.c.content, sessions.c.title)
+    query = select(
+        messages.c.id, messages.c.chain, messages.c.sequence, messages.c.content, sessions.c.title, sessions.c.id.label("home")
+    )
     order: list[ColumnElement[Any]] = []
     source: Any = messages.outerjoin(sessions, sessions.c.id == (messages.c.chain if chain is None else chain))
     if spaced:
@@ -136,7 +141,8 @@ def _look(connection: Connection, terms: Sequence[str], chain: str | None, *, in
             found = searchable(codec.loads(row.content))
             low = _lower(found) if others else ""
             if all(term in low for term in others):  # in what was said, not in how it is written down
-                yield _hit(row, found, terms, chain)
+                hit = _hit(row, found, terms, chain)
+                yield hit if row.home is not None else _elsewhere(connection, hit)
 
 
 def _phrase(term: str) -> str:
@@ -161,6 +167,13 @@ def _hit(row: Any, found: str, terms: Sequence[str], chain: str | None) -> Hit:
         title=row.title or "",
         marks=tuple(_marks(snippet, terms)),
     )
+
+
+def _elsewhere(connection: Connection, hit: Hit) -> Hit:
+    """HIT in a chain that names its message still, since the one that said it was deleted."""
+    named = select(sessions.c.id, sessions.c.title).join(entries, entries.c.chain == sessions.c.id)
+    row = connection.execute(named.where(entries.c.message == hit.message).order_by(sessions.c.id).limit(1)).first()
+    return hit if row is None else replace(hit, chain=row.id, title=row.title)
 
 
 def _first(found: str, terms: Sequence[str]) -> int:

@@ -6,7 +6,16 @@ import asyncio
 from collections.abc import Callable
 
 from hermes_tui.chat.conversation import Conversation
-from hermes_tui.chat.events import Compressed, Edited, NothingEdited, TipAdopted, TurnEnded, TurnStarted
+from hermes_tui.chat.events import (
+    BlockGrew,
+    Compressed,
+    Edited,
+    NothingEdited,
+    NoticeRaised,
+    TipAdopted,
+    TurnEnded,
+    TurnStarted,
+)
 from hermes_tui.context.view import Treatment
 from tests.chat.stage import FakeApi, Stage
 from tests.rows import standing
@@ -114,3 +123,19 @@ async def test_pins_hold_and_a_fork_goes_its_own_way(fake: Fake, stage: At) -> N
     assert conversation.view.summary is not None
     assert on.store.view(conversation.chain) == view
     await fork.close()
+
+
+async def test_a_conversation_that_is_deleted_in_another_window_says_so(fake: Fake, stage: At) -> None:
+    on = stage(fake("--rate", "100", "--words", "400", "--window", "12000"))
+    conversation = await on.start()
+    turn = asyncio.ensure_future(conversation.send("hello"))
+    await on.until(lambda: on.said(BlockGrew))
+    assert on.store.delete_chain(conversation.chain)
+    await turn
+    assert on.said(TurnEnded)[-1].reason == "failed"
+    assert "deleted" in on.said(TurnEnded)[-1].sentence
+    await conversation.send("are you there?")
+    assert "deleted" in on.said(NoticeRaised)[-1].text
+    assert on.said(NoticeRaised)[-1].details["unsent"] == "are you there?"
+    await conversation.undo()
+    assert "deleted" in on.said(NoticeRaised)[-1].text

@@ -320,7 +320,7 @@ def test_a_fork_outlives_the_chain_it_came_from_with_everything_it_names(store: 
     was, said = store.view(fork), store.messages(fork)
     assert store.delete_chain(chain) is True
     assert (store.view(fork), store.messages(fork)) == (was, said)
-    assert [h.message for h in store.search("pelican")] == [said[-1].id]
+    assert [(h.message, h.chain, h.title) for h in store.search("pelican")] == [(said[-1].id, fork, "A talk")]
     assert store.search("heron") == ()
     with pytest.raises(MessageNotFound):
         store.message(only.id)
