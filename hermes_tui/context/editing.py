@@ -33,7 +33,8 @@ class Edit:
         change: the entries closed and opened; only what differs.
         target: the generation that an undo or redo is about.
         undone: all generations whose edits it takes back, ascending: the target, and later ones that build on it.
-        counts: messages pinned, unpinned, dropped or restored; for an undo or redo, edits taken back by their kind.
+        counts: messages pinned, unpinned, dropped or restored; for an undo or redo, how many edits in effect it takes back, by
+            their kind.
         tokens_before, tokens_after: size of the next request; filled in by whoever can measure it.
     """
 

@@ -108,7 +108,8 @@ def taken_back(view: ContextView, rows: Sequence[Row], edits: Sequence[Made], ta
     """
     if view.has_open_call:
         raise EditRefused("open_call", "A tool is still running; undo and redo when it has answered.")
-    if not any(e.generation == target for e in in_effect(edits)):
+    standing = in_effect(edits)
+    if not any(e.generation == target for e in standing):
         known = any(e.generation == target for e in edits)
         raise EditRefused("nothing", "It is undone already." if known else f"There is no edit {target} in this conversation.")
     by_position: dict[int, list[Row]] = {}
@@ -120,7 +121,7 @@ def taken_back(view: ContextView, rows: Sequence[Row], edits: Sequence[Made], ta
     if not change.closed and not change.opened:
         raise EditRefused("nothing", "Nothing would be different.")
     kinds: dict[str, int] = {}
-    for edit in edits:
+    for edit in standing:
         if edit.generation in undone and edit.kind is not None:
             kinds[edit.kind] = kinds.get(edit.kind, 0) + 1
     return Edit(view.chain, view.session, view.generation, kind, change, target, tuple(sorted(undone)), kinds)

@@ -213,3 +213,14 @@ def test_nothing_to_undo_or_redo_is_said_in_words():
     chain.mark(chain.view.entries[0].message.id, "pin")
     with pytest.raises(EditRefused, match="nothing to redo"):
         chain.redo()
+
+
+def test_only_what_was_in_effect_counts_as_taken_back():
+    chain = a_chain(1, 3)
+    first, second = chain.view.entries[0].message.id, chain.view.entries[-1].message.id
+    chain.mark(first, "pin")
+    chain.mark(second, "pin")
+    assert chain.undo().counts == {"pin": 1}
+    edit = chain.undo()
+    assert (edit.counts, edit.undone) == ({"pin": 1, "undo": 1}, (1, 2, 3)), "the second pin was undone before"
+    assert chain.redo().counts == {"undo": 1}
