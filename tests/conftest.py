@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,12 +37,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.timeout(seconds))
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_teardown(item: pytest.Item) -> None:
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, Any, Any]:
     """Give cleaning up a time of its own: the one of a test that failed was taken back for a debugger that may look at it."""
     hooks = item.config.pluginmanager.hook
     hooks.pytest_timeout_cancel_timer(item=item)
     hooks.pytest_timeout_set_timer(item=item, settings=pytest_timeout.Settings(TEARDOWN_SECONDS, "thread", False, True))
+    try:
+        return (yield)
+    finally:
+        hooks.pytest_timeout_cancel_timer(item=item)
 
 
 @dataclass(frozen=True)

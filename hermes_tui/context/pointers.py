@@ -10,10 +10,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
-from hermes_tui.context.messages import Block, Message, result_text, results_of
+from hermes_tui.context.messages import Block, Message, result_text
 from hermes_tui.context.placeholders import PRUNED_OVER
-from hermes_tui.context.pruning import AGED, Pruner, pointer, stands_whole
+from hermes_tui.context.pruning import AGED, CALLED_AGAIN, CHANGED, READ_AGAIN, Pruner, pointer
 from hermes_tui.context.view import Change, ContextView, Entry, Treatment
+
+_NO_POINTERS = (AGED, CHANGED, READ_AGAIN, CALLED_AGAIN)
+"""Marks whose placeholders name no copy; whatever reads otherwise, in today's words or those of an earlier version, may."""
 
 
 def resolved(view: ContextView, change: Change, pruner: Pruner | None = None) -> Change:
@@ -35,44 +38,37 @@ def resolved(view: ContextView, change: Change, pruner: Pruner | None = None) ->
 def reworded(view: ContextView, change: Change, pruner: Pruner) -> tuple[Entry, ...]:
     """The pruned entries of VIEW after CHANGE whose copy does not stand where they say, as they must be worded then."""
     opened, closed = {e.position: e for e in change.opened}, set(change.closed)
-    doubtful: list[tuple[int, Entry]] = []
-    gone: set[str] = set()
+    gone: dict[str, int] = {}  # text that stands in full no longer somewhere -> the last place where it did
+    doubtful: list[tuple[int, Entry, Entry]] = []
     for at, entry in enumerate(view.entries):
-        if entry.treatment is Treatment.PRUNED and entry.position not in closed:
-            doubtful.append((at, entry))
-        elif entry.treatment is Treatment.DROPPED and entry.position in opened:
-            new = opened[entry.position]
-            if new.treatment is Treatment.PRUNED:
-                doubtful.append((at, new))  # sent again: its copy may have gone meanwhile
-                gone.update(_long_results(new.message))
-    doubtful = [(at, e) for at, e in doubtful if e.message is not None and e.message.origin == "tool"]
-    if not doubtful:
-        return ()
-    for entry in view.entries:
-        if entry.position in closed and stands_whole(entry):
-            after = opened.get(entry.position)
-            if after is None or not stands_whole(after):
-                gone.update(_long_results(entry.message))
-    if not gone:
-        return ()
-    doubtful = [(at, entry) for at, entry in doubtful if not gone.isdisjoint(_pruned_texts(entry))]
-    if not doubtful:
-        return ()
-    copies = _copies(view, opened, closed)
+        if entry.message is None or entry.message.origin != "tool":
+            continue
+        new = opened.get(entry.position, None if entry.position in closed else entry)
+        if new is not entry:
+            lost = set(_standing(entry)).difference(() if new is None else _standing(new))
+            gone.update((text, entry.position) for text in lost if len(text) > PRUNED_OVER)
+        if new is None or new.treatment is not Treatment.PRUNED:
+            continue
+        if entry.treatment is Treatment.DROPPED:  # sent again: its copy may have gone meanwhile
+            gone.update((text, view.entries[-1].position) for text in _pruned_texts(new))
+        doubtful.append((at, entry, new))
     found: list[Entry] = []
-    for at, entry in doubtful:
-        calls, results = view.entries[at - 1].message, entry.message
-        if calls is not None and results is not None:
-            sent = _worded(calls, results, entry, gone, copies, pruner)
-            if sent != entry.content:
-                found.append(replace(entry, sent=sent))
+    copies = _copies(view, opened, closed) if gone else {}
+    for at, old, new in doubtful:
+        calls, results = view.entries[at - 1].message, new.message
+        if calls is not None and results is not None and not gone.keys().isdisjoint(_pruned_texts(new)):
+            sent = _worded(calls, results, old, new, gone, copies, pruner)
+            if sent != new.content:
+                found.append(replace(new, sent=sent))
     return tuple(found)
 
 
-def _long_results(message: Message | None) -> Iterator[str]:
-    """The texts of results that a placeholder could stand for."""
-    if message is not None and message.origin == "tool":
-        yield from (text for block in results_of(message) if len(text := result_text(block)) > PRUNED_OVER)
+def _standing(entry: Entry) -> Iterator[str]:
+    """The results in ENTRY that are sent in full: also of a message others of whose results are pruned or clipped."""
+    if entry.message is not None and entry.treatment is not Treatment.DROPPED:
+        for original, now in zip(entry.message.content, entry.content, strict=False):
+            if original.get("type") == "tool_result" and now == original:
+                yield result_text(original)
 
 
 def _pruned_texts(entry: Entry) -> Iterator[str]:
@@ -88,25 +84,31 @@ def _copies(view: ContextView, opened: Mapping[int, Entry], closed: Collection[i
     found: dict[str, tuple[int, str]] = {}
     for entry in view.entries:
         now = opened.get(entry.position, None if entry.position in closed else entry)
-        if now is not None and now.message is not None and now.message.origin == "tool" and stands_whole(now):
-            found.update((result_text(block), (now.position, now.message.id)) for block in results_of(now.message))
+        if now is not None and now.message is not None and now.message.origin == "tool":
+            found.update((text, (now.position, now.message.id)) for text in _standing(now))
     return found
 
 
 def _worded(
     calls: Message,
     results: Message,
-    entry: Entry,
-    gone: Collection[str],
+    old: Entry,
+    new: Entry,
+    gone: Mapping[str, int],
     copies: Mapping[str, tuple[int, str]],
     pruner: Pruner,
 ) -> tuple[Block, ...]:
-    """The content of ENTRY with the placeholders of results that are in GONE worded anew."""
+    """The content of NEW with the placeholders of results that are GONE further down worded anew; OLD is what it was."""
     kept: list[Block] = []
-    for original, now, act in zip(results.content, entry.content, pruner.read(calls, results).acts, strict=True):
-        if original.get("type") == "tool_result" and now != original and act.output in gone:
-            position, copy = copies.get(act.output, (-1, ""))
-            mark = pointer(copy) if position > entry.position else AGED
-            now = pruner.result(original, act, results.id, mark.reason) or now
+    acts = pruner.read(calls, results).acts
+    for original, before, now, act in zip(results.content, old.content, new.content, acts, strict=True):
+        if original.get("type") == "tool_result" and now != original:
+            # What is pruned just now stood in full itself until here, and points to nothing that goes with it.
+            last = gone.get(act.output, -1)
+            lost = last > new.position or (last == new.position and now == before)
+            if lost and now not in [pruner.result(original, act, results.id, mark.reason) for mark in _NO_POINTERS]:
+                position, copy = copies.get(act.output, (-1, ""))
+                mark = pointer(copy) if position > new.position else AGED
+                now = pruner.result(original, act, results.id, mark.reason) or now
         kept.append(now)
     return tuple(kept)

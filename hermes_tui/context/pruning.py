@@ -26,15 +26,18 @@ from hermes_tui.context.placeholders import (
 from hermes_tui.context.redaction import without_named_secrets
 from hermes_tui.context.regions import Span
 from hermes_tui.context.tokens import compact_json
-from hermes_tui.context.view import Entry, Treatment
+from hermes_tui.context.view import Entry
 
 _THINKING: Final = ("thinking", "redacted_thinking")
 _UNKNOWN: Final = act_of({}, None)
 
 
-def stands_whole(entry: Entry) -> bool:
-    """Whether ENTRY sends its message word for word."""
-    return entry.sent is None and entry.treatment in (Treatment.VERBATIM, Treatment.PINNED)
+def _standing(entry: Entry) -> tuple[bool, ...]:
+    """For each block of ENTRY's message, whether it is sent word for word."""
+    content = entry.message.content if entry.message else ()
+    if entry.sent is None:
+        return (True,) * len(content)
+    return tuple(now is original or now == original for original, now in zip(content, entry.sent, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,13 +225,13 @@ class Pruner:
                 continue
             calls, results = span.group.messages
             known, entry = self.read(calls, results), span.entries[-1]
-            whole = stands_whole(entry)
+            stands = _standing(entry)
             marks = [AGED] * len(known.acts)
             for k in range(len(known.acts) - 1, -1, -1):
                 act, key = known.acts[k], known.keys[k]
                 if act is not _UNKNOWN:
                     marks[k] = seen.mark(act, key)
-                    seen.add(act, key, results.id if whole and stays(i, marks[k]) else "")
+                    seen.add(act, key, results.id if stands[k] and stays(i, marks[k]) else "")
             found[results.id] = tuple(marks)
         return found
 
