@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hermes_tui.chat.facts import ModelFacts
+from hermes_tui.chat.limits import compacts_by_itself
 from hermes_tui.context.budgets import Budgets, Sourced
 from hermes_tui.context.engine import EngineState
 
@@ -48,7 +49,7 @@ def numbers(
         Number("in a tool loop", f"{b.in_loop:,}", "0.85 of usable, at least the threshold"),
         Number("pruning alone reaches", f"{b.prune_target:,}", "half of the room"),
         Number("least worth pruning", f"{b.prune_batch:,}", "20,000, or a tenth of the window"),
-        Number("head", f"at most {b.head_cap:,}", f"protect_first_n · {settings.source_of('context.protect_first_n')}"),
+        _head(b, facts, settings),
         Number(
             "tail", f"{b.tail_budget:,} to {b.tail_bound:,}",
             f"summary_target_ratio {settings.context.summary_target_ratio:.2f} · "
@@ -64,6 +65,12 @@ def numbers(
     if model in state.scales:
         found.append(Number("real tokens per counted one", f"{state.scales[model]:.2f}", "learned from responses"))
     return tuple(found)
+
+
+def _head(budgets: Budgets, facts: ModelFacts, settings: Settings) -> Number:
+    if compacts_by_itself(settings, facts):
+        return Number("head", "none", "the provider's own compaction comes first of all messages")
+    return Number("head", f"at most {budgets.head_cap:,}", f"protect_first_n · {settings.source_of('context.protect_first_n')}")
 
 
 def _sourced(name: str, number: Sourced) -> Number:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -16,10 +16,10 @@ from hermes_tui.chat.events import RetryScheduled, SummaryGrew, UsageReported
 from hermes_tui.chat.facts import ModelFacts
 from hermes_tui.chat.limits import compacts_by_itself
 from hermes_tui.chat.replies import CostOf, streamed
-from hermes_tui.chat.requests import Parameters, Requests, parameters_for, posted
+from hermes_tui.chat.requests import Requests, parameters_for, posted
 from hermes_tui.chat.standing import Standing
 from hermes_tui.chat.thinking import SUMMARY_EXTRA, least_thinking
-from hermes_tui.context.compaction import without_secrets
+from hermes_tui.context.compaction import compaction_body
 from hermes_tui.context.engine import CompactionPrompt, Summariser, SummariserFailed, SummaryPrompt
 from hermes_tui.context.messages import plain_text
 from hermes_tui.context.summaries import ProviderBlock
@@ -188,13 +188,14 @@ class SummaryCalls:
         if at.budgets is None:
             raise SummariserFailed(at.impossible, transport=False)
         parameters = parameters_for(prompt.view, at.budgets, at.settings, at.facts.info, provider)
-        wanted = {"type": "summarize", **({"instructions": prompt.instructions} if prompt.instructions else {})}
+        size = round(at.meter.scale(prompt.view, at.state) * prompt.tokens)
         parameters = replace(
             parameters,
-            max_tokens=prompt.max_tokens + SUMMARY_EXTRA,
+            # All of the call, thinking before it writes included, and no more than the window has left.
+            max_tokens=max(1, min(prompt.max_tokens + SUMMARY_EXTRA, at.budgets.window.value - size)),
             betas=tuple(dict.fromkeys((*parameters.betas, COMPACTION_BETA))),
         )
-        body = await asyncio.to_thread(_compaction_body, parameters, prompt.view, wanted)
+        body = await asyncio.to_thread(lambda: compaction_body(parameters.body(prompt.view), prompt, self._view))
         model = prompt.view.model
         row = await self._requests.record(self._view, "summary", model, {"betas": list(parameters.betas)}, body, None)
         ended = await self._streamed(row, provider, ModelRequest(body, parameters.betas), prompt.tokens)
@@ -267,7 +268,3 @@ def on_this_loop(summariser: Summariser) -> Summariser:
 
 async def _awaited(call: Awaitable[T]) -> T:
     return await call
-
-
-def _compaction_body(parameters: Parameters, view: ContextView, wanted: Mapping[str, Any]) -> dict[str, Any]:
-    return {**without_secrets(parameters.body(view)), "compaction": dict(wanted)}

@@ -15,8 +15,11 @@ from hermes_tui.context.engine import CompactionPrompt, Count, Plan, Summariser,
 from hermes_tui.context.messages import Block
 from hermes_tui.context.prompts import instructions
 from hermes_tui.context.redaction import redact, redact_json
+from hermes_tui.context.rendering import sent_rows
 from hermes_tui.context.summaries import ProviderBlock, Summary, fenced
+from hermes_tui.context.summarising import LEAST_PROSE
 from hermes_tui.context.tokens import Meter
+from hermes_tui.context.view import ContextView
 
 _WORDS: Final = 0.6
 """Words asked for per token that there is room for."""
@@ -38,6 +41,10 @@ async def provider_block(plan: Plan, told: Summary, summariser: Summariser, mete
     view = replace(plan.view, entries=plan.summarised)
     size = meter.estimate(view)
     most = min(cap, (size - meter.floor(view) - 1) // 2) - beside
+    if most < LEAST_PROSE:
+        raise SummariserFailed(
+            f"the provider was not asked: {max(0, most)} tokens beside the ledger are too few", transport=False
+        )
     asked = ""
     if summariser.prompt.strip() or summariser.notes.strip() or (plan.focus or "").strip():
         words = max(40, int(most * _WORDS))
@@ -65,14 +72,25 @@ def _refusal(made: ProviderBlock, most: int, count: Count) -> str:
     return ""
 
 
-def without_secrets(body: Mapping[str, Any]) -> dict[str, Any]:
+def compaction_body(body: Mapping[str, Any], prompt: CompactionPrompt, whole: ContextView) -> dict[str, Any]:
+    """The request that asks for the compaction of PROMPT, from BODY, the request for its view alone; WHOLE is what is compressed.
+
+    Thinking stays where it stands on what it was thought about: where what is compacted is the beginning of the whole.
+    """
+    begins = [row.content for row in sent_rows(prompt.view)]
+    wanted = {"type": "summarize", **({"instructions": prompt.instructions} if prompt.instructions else {})}
+    follows = begins == [row.content for row in sent_rows(whole)][: len(begins)]
+    return {**without_secrets(body, thinking=follows), "compaction": wanted}
+
+
+def without_secrets(body: Mapping[str, Any], *, thinking: bool = True) -> dict[str, Any]:
     """BODY, a request, with the secrets in its messages taken out; a block that a provider signed stays as it is.
 
     Where nothing was taken out it is the same bytes as before, and the cache is read. Otherwise thinking goes too: it would no
-    longer stand on what it was thought about.
+    longer stand on what it was thought about. THINKING: it does so far.
     """
     messages = [{**m, "content": [_clean(b) for b in m["content"]]} for m in body["messages"]]
-    if messages != body["messages"]:
+    if not thinking or messages != body["messages"]:
         messages = [{**m, "content": [b for b in m["content"] if b.get("type") not in _THINKING]} for m in messages]
     return {**body, "messages": messages}
 

@@ -33,8 +33,10 @@ def redact(text: str) -> str:
     for words, pattern, replace in _SHAPES:
         if any(word in lower for word in words):
             text = pattern.sub(replace, text)
-    for kind, pattern in _library():
-        text = pattern.sub(_blotted(kind), text)
+    for small, exact, patterns in _library():
+        if any(word in lower for word in small) or any(word in text for word in exact):
+            for pattern, blot in patterns:
+                text = pattern.sub(blot, text)
     text = _without_named(text)
     return _LONG.sub(lambda found: _mark("random") if _looks_random(found[0]) else found[0], text)
 
@@ -137,40 +139,48 @@ _SHAPES: Final = (
 
 # The shapes that detect-secrets knows
 
-_PLUGINS: Final = (
-    "artifactory",
-    "aws",
-    "azure_storage_key",
-    "discord",
-    "github_token",
-    "gitlab_token",
-    "mailchimp",
-    "pypi_token",
-    "sendgrid",
-    "slack",
-    "square_oauth",
-    "stripe",
-    "telegram_token",
-    "twilio",
-)
-"""Its plug-ins whose patterns take time in proportion to the text, and are about a shape."""
+_PLUGINS: Final[Mapping[str, str]] = {
+    "artifactory": "AKC AP",
+    "aws": "aws AKIA ASIA ABIA ACCA A3T",
+    "azure_storage_key": "accountkey=",
+    "discord": "",
+    "github_token": "ghp_ gho_ ghu_ ghs_ ghr_",
+    "gitlab_token": "glpat- gldt- glft- glsoat- glrt- gr1348941 glcbt- glimt- glptt- glagent- gloas-",
+    "mailchimp": "-us",
+    "pypi_token": "pypi-",
+    "sendgrid": "SG.",
+    "slack": "xox hooks.slack",
+    "square_oauth": "sq0csp-",
+    "stripe": "k_live_",
+    "telegram_token": "",
+    "twilio": "AC SK",
+}
+"""Its plug-ins whose patterns take time in proportion to the text and are about a shape, and the words that their keys hold:
+they are looked for only where one stands (in capitals as it is, in small letters in any case)."""
 _DIGIT: Final = re.compile(r"\d")
 _SIGN: Final = re.compile(r"[^\W_]")
 _EDGES: Final = " \t\r\n\"'`=:"
 
 
+Blot = Callable[[re.Match[str]], str]
+
+
 @cache
-def _library() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """(what it is, pattern) of every key that the library knows."""
+def _library() -> tuple[tuple[tuple[str, ...], tuple[str, ...], tuple[tuple[re.Pattern[str], Blot], ...]], ...]:
+    """By plug-in: words in any case, words as they stand (a text must hold one); patterns, and what replaces a match."""
     from detect_secrets.plugins.base import RegexBasedDetector
 
-    found: list[tuple[str, re.Pattern[str]]] = []
-    for name in _PLUGINS:
+    found = []
+    for name, words in _PLUGINS.items():
         module = import_module(f"detect_secrets.plugins.{name}")
+        patterns: list[tuple[re.Pattern[str], Blot]] = []
         for plugin in vars(module).values():
             if isinstance(plugin, type) and issubclass(plugin, RegexBasedDetector) and plugin.__module__ == module.__name__:
                 kind = re.sub(r"[^a-z]+", "-", str(plugin.secret_type).lower()).strip("-")
-                found += [(kind, pattern) for pattern in _patterns(plugin)]
+                patterns += [(pattern, _blotted(kind)) for pattern in _patterns(plugin)]
+        small = tuple(word for word in words.split() if word.islower())
+        exact = tuple(word for word in words.split() if not word.islower())
+        found.append((small, exact or (() if small else ("",)), tuple(patterns)))
     return tuple(found)
 
 
@@ -180,8 +190,7 @@ def _patterns(plugin: Any) -> Iterable[re.Pattern[str]]:
     return patterns
 
 
-@cache
-def _blotted(kind: str) -> Callable[[re.Match[str]], str]:
+def _blotted(kind: str) -> Blot:
     """What stands for a match of the library: the mark, between the edges that some patterns take in. Words are let be."""
 
     def blot(found: re.Match[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -16,7 +17,7 @@ from hermes_tui.context.compaction import without_secrets
 from hermes_tui.llm.messages_api import MessagesApi
 from hermes_tui.llm.provider import ModelInfo
 from tests.chat.stage import SUMMARY, FakeApi, Stage, canonical, sent_and_logged
-from tests.chat.test_compressing import QUICK, fill, summaries
+from tests.chat.test_compressing import LONG, QUICK, fill, summaries
 
 Fake = Callable[..., FakeApi]
 At = Callable[[FakeApi], Stage]
@@ -206,3 +207,22 @@ async def test_a_view_with_a_block_is_read_back_as_it_was(fake: Fake, stage: At)
     again = await Conversation.open(await on.parts(), conversation.chain)
     assert again.view == conversation.view
     await again.close()
+
+
+async def test_compacted_beside_a_long_talk_with_tools_and_thinking_no_request_is_ever_refused(fake: Fake, stage: At) -> None:
+    api = fake(*OFFERED)
+    on = stage(api)
+    on.configure(summary__engine="api")
+    on.prepare_when_due()
+    (on.directory / "notes.txt").write_text("The reader holds the lock. " * 120)
+    conversation = await on.start(tools=on.tools())
+    for n in range(26):
+        order = ("!fault think", '!fault think+loop:4 tool:read_file {"path": "notes.txt"}', "say more")[n % 3]
+        await conversation.send(f"{order}\n{LONG.format(n=n)[:1200]}")
+    await asyncio.gather(*on.beside)
+    done = on.said(Compressed)
+    assert [e.compression.rung for e in done if e.kind == "summarise"].count("api") >= 2
+    assert {e.reason for e in on.said(TurnEnded)} == {"end_turn"}
+    assert {r.status for r in on.store.requests(conversation.chain)} <= {"done", "cancelled"}
+    assert on.store.view(conversation.chain) == conversation.view
+    sent_and_logged(on.store, conversation.chain, api)
