@@ -73,7 +73,7 @@ def _refusal(made: ProviderBlock, most: int, count: Count) -> str:
 
 
 def compaction_body(body: Mapping[str, Any], prompt: CompactionPrompt, whole: ContextView) -> dict[str, Any]:
-    """The request that asks for the compaction of PROMPT, from BODY, the request for its view alone; WHOLE is what is compressed.
+    """The request that asks for the compaction of PROMPT: BODY is the request for its view alone, WHOLE what is compressed.
 
     Thinking stays where it stands on what it was thought about: where what is compacted is the beginning of the whole.
     """
