@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hermes_tui.chat.prepared import Prepared, fitted
 from hermes_tui.context.budgets import Budgets, Sourced, budgets_for
@@ -15,6 +20,9 @@ from hermes_tui.context.planning import GAIN
 from hermes_tui.context.view import Change, ContextView, Entry, Treatment
 from hermes_tui.llm.tokenizer import load_counter
 from hermes_tui.store.ids import new_id
+from tests.context import histories
+from tests.strategies import SEEDS, conversation
+from tests.strategies import said as said_in
 
 STATE = EngineState()
 TEXT = "The importer stalls on the second file because the reader holds the lock while the queue is full. "
@@ -131,3 +139,24 @@ def test_a_prune_that_was_undone_meanwhile_is_not_made_again_over_a_pin() -> Non
     gone = replace(view, entries=tuple(kept), generation=view.generation + 1)
     now = engine().plan(view, STATE, budgets())
     assert fitted(ready, gone, now, size) is None, "a context with a hole in it is not a place for any compression"
+
+
+@pytest.mark.invariant
+@given(histories.GROWN, SEEDS, st.integers(0, 3))
+def test_a_summary_prepared_earlier_adds_exactly_what_was_said_since_to_the_tail(grown, seed, turns):
+    """Invariant 11: whatever was said meanwhile, word for word, and nothing else; given up only where it gains too little."""
+    made = histories.carried(grown, "")
+    meanwhile = conversation(random.Random(seed), turns, grown.view.last_message.sequence + 1) if turns else ()
+    view = said_in(grown.view, meanwhile)
+    if made.change is None:
+        return
+    meter = histories.engine().meter
+    ready = fitted(Prepared(made, 0.0, 0.0), view, None, meter.estimate)
+    before, after = meter.estimate(view), meter.estimate(view.apply(made.change))
+    if ready is None:
+        assert after > GAIN * before
+        return
+    then = view.apply(ready.compression.change)
+    assert then.entries[: -len(meanwhile) or None] == grown.view.apply(made.change).entries
+    assert [e.message for e in then.entries[len(then.entries) - len(meanwhile) :]] == list(meanwhile)
+    assert ready.compression.plan.regions == made.plan.regions

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import random
 import re
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hermes_tui.context.editing import EditRefused, marked
 from hermes_tui.context.messages import Message, calls_of, result_text, results_of
 from hermes_tui.context.placeholders import PRUNED_OVER
 from hermes_tui.context.pruning import pointer
@@ -99,23 +101,36 @@ def _at(grown: Grown, entry) -> int:
     return next(i for i, e in enumerate(grown.view.entries) if e.position == entry.position)
 
 
-@given(PRUNED)
-def test_a_result_that_is_said_to_stand_elsewhere_does_stand_there_in_full(grown):
+@given(PRUNED, st.integers(0, 200))
+def test_a_result_that_is_said_to_stand_elsewhere_does_stand_there_in_full(grown, dropped):
     """Invariant 20: in a message that is sent, word for word; once that goes, nothing points to it any more."""
-    for view in (grown.view, after(grown, told(grown)[1]), after(grown, told(grown, "")[1])):
-        sent = {e.message.id[-6:]: e for e in view.entries if e.message and e.treatment is not Treatment.DROPPED}
-        for entry in view.entries:
-            if entry.message is None or entry.sent is None or entry.treatment is Treatment.DROPPED:
+    every_pointer_resolves(grown.view)
+    for focus in (None, ""):
+        plan, change = told(grown, focus)
+        every_pointer_resolves(after(grown, change and engine().resolved(grown.view, change)))
+        assert change is None or engine().resolved(grown.view, change) == change, plan.kind
+    messages = [e.message.id for e in grown.view.entries if e.message]
+    for mark in ("drop", "pin"):
+        with contextlib.suppress(EditRefused):
+            view, change = grown.view, marked(grown.view, messages[dropped % len(messages)], mark).change
+            every_pointer_resolves(view.apply(engine().resolved(view, change)))
+
+
+def every_pointer_resolves(view: ContextView) -> None:
+    """Each placeholder that names a copy names one that is sent in full, further down."""
+    sent = {e.message.id[-6:]: e for e in view.entries if e.message and e.treatment is not Treatment.DROPPED}
+    for entry in view.entries:
+        if entry.message is None or entry.sent is None or entry.treatment is Treatment.DROPPED:
+            continue
+        for at, (original, now) in enumerate(zip(entry.message.content, entry.sent, strict=False)):
+            found = POINTER.search(result_text(now)) if now["type"] == "tool_result" and now != original else None
+            if found is None:
                 continue
-            for at, (original, now) in enumerate(zip(entry.message.content, entry.sent, strict=False)):
-                found = POINTER.search(result_text(now)) if now["type"] == "tool_result" and now != original else None
-                if found is None:
-                    continue
-                copy = sent.get(found[1])
-                assert copy is not None, "it points to nothing"
-                assert copy.position >= entry.position
-                further_down = copy.content[at + 1 if copy is entry else 0 :]
-                assert result_text(original) in [result_text(block) for block in further_down]
+            copy = sent.get(found[1])
+            assert copy is not None, "it points to nothing"
+            assert copy.position >= entry.position
+            further_down = copy.content[at + 1 if copy is entry else 0 :]
+            assert result_text(original) in [result_text(block) for block in further_down]
 
 
 @given(PRUNED)
