@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from hermes_tui.context.acts import NO_DECLARATION, Act, Declaration, act_of
+from hermes_tui.context.media import image_size
 from hermes_tui.context.messages import Block, result_text
 from hermes_tui.context.redaction import redact
 
@@ -131,19 +132,20 @@ def media_note(block: Block, origin: Origin) -> Block:
 
 
 def media_words(block: Block) -> str:
-    """What an image or a document was: kind, media type, name and size."""
+    """What an image or a document was: its media type, name, and size in pixels and bytes, as far as they are known."""
     source: Mapping[str, Any] = block.get("source") or {}
     data, kind = source.get("data"), str(source.get("type", ""))
     parts = [quoted(str(source.get("media_type") or block.get("type", "")), 40), quoted(str(block.get("title") or ""), 40)]
     if isinstance(data, str) and kind == "base64":
-        parts.append(_bytes(len(data) * 3 // 4))
+        pixels = image_size(data) if block.get("type") == "image" else None
+        parts += [f"{pixels[0]}×{pixels[1]}" if pixels else "", _bytes(len(data) * 3 // 4)]
     elif isinstance(data, str):
         parts.append(f"{len(data):,} characters")
     elif kind == "url":
         parts.append(quoted(str(source.get("url", "")), 60))
     elif kind == "content":
         parts.append(f"{len(result_text(source)):,} characters")
-    return " ".join([str(block.get("type", "")), *(part for part in parts if part and part != block.get("type"))])
+    return " ".join(part for part in parts if part)
 
 
 def _bytes(size: int) -> str:

@@ -17,6 +17,7 @@ from hermes_tui.context.budgets import Budgets, Sourced, budgets_for
 from hermes_tui.context.compressor import ContextCompressor
 from hermes_tui.context.engine import EngineState, Plan
 from hermes_tui.context.messages import Message, result_text, results_of
+from hermes_tui.context.planning import Planner
 from hermes_tui.context.pointers import resolved
 from hermes_tui.context.sizing import Row, Sizing, row_of
 from hermes_tui.context.tokens import Meter
@@ -187,26 +188,36 @@ def with_duplicates(messages: tuple[Message, ...], dice: random.Random) -> tuple
     return tuple(replace(m, content=tuple(again(b) for b in m.content)) if m.origin == "tool" else m for m in messages)
 
 
-@given(SEEDS, st.sampled_from((2_048, 4_000, 8_192)))
+@given(SEEDS, st.sampled_from((2_048, 4_000, 8_192, 16_000)))
 def test_a_pointer_to_a_duplicate_always_leads_to_it(seed: int, window: int) -> None:
     """Invariant 20: through prunes, summaries, drops and growth each pointer names a copy that stands in full, further down."""
     dice = random.Random(seed)
     view = view_with_tools(with_duplicates(conversation(dice, dice.randint(2, 8)), dice))
-    for _ in range(4):
-        check_pointers(view)
-        change = told(Grown(view, window))[1]
+    for _ in range(5):
+        change = edit_of(view, window, dice)
         if change is not None:
             view = view.apply(change)
-            check_pointers(view)
-        alive = [e for e in view.entries if e.message and e.message.origin == "tool" and e.treatment is not Treatment.DROPPED]
-        if alive and dice.random() < 0.7:
-            gone = dice.choice(alive)
-            calls = next(e for e in view.entries if e.position == gone.position - 2)
-            drop = tuple(replace(e, treatment=Treatment.DROPPED) for e in (calls, gone))
-            view = view.apply(resolved(view, Change(tuple(e.position for e in drop), drop)))
+        check_pointers(view)
         start = view.last_message.sequence + 1 if view.last_message else 0
         for message in with_duplicates(conversation(dice, dice.randint(1, 3), start), dice):
             view = view.append(message)
+
+
+def edit_of(view: ContextView, window: int, dice: random.Random) -> Change | None:
+    """A compression, a prune in the cold, or a drop, as the conversation would apply it."""
+    kind = dice.choice(("compression", "cold", "cold", "drop"))
+    if kind == "compression":
+        return told(Grown(view, window))[1]
+    if kind == "cold":
+        plan = Planner(view, STATE, budgets_of(view, window), Meter(count)).cold()
+        return None if plan is None else Change(tuple(pruned(plan)), tuple(p.entry for p in plan.prunes))
+    alive = [e for e in view.entries if e.message and e.message.origin == "tool" and e.treatment is not Treatment.DROPPED]
+    if not alive:
+        return None
+    gone = dice.choice(alive)
+    calls = next(e for e in view.entries if e.position == gone.position - 2)
+    drop = tuple(replace(e, treatment=Treatment.DROPPED) for e in (calls, gone))
+    return resolved(view, Change(tuple(e.position for e in drop), drop))
 
 
 def check_pointers(view: ContextView) -> None:
