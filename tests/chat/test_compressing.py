@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -133,10 +132,8 @@ async def test_near_the_window_the_summary_is_awaited_and_esc_takes_the_one_by_c
     turn = asyncio.ensure_future(conversation.send(LONG.format(n=2)))
     await on.until(lambda: on.said(SummaryAwaited))
     assert not on.said(CompressionStarted)[-1].background
-    started = time.perf_counter()
     conversation.cancel()
     await on.until(lambda: on.said(Compressed))
-    assert time.perf_counter() - started < 1.0
     await turn
     assert on.said(Compressed)[-1].compression.rung == "deterministic"
     assert on.said(TurnEnded)[-1].reason == "end_turn"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -78,10 +77,9 @@ async def test_esc_keeps_what_had_come_and_works_at_once_on_a_stalled_reply(fake
     conversation = await on.start()
     turn = asyncio.ensure_future(conversation.send("!fault stall"))
     await on.until(lambda: len(on.said(BlockGrew)) >= 20)
-    started = time.perf_counter()
     conversation.cancel()
-    await turn
-    assert time.perf_counter() - started < 0.3
+    async with asyncio.timeout(30):  # the reply itself would stand still for two minutes
+        await turn
     shown = "".join(e.text for e in on.said(BlockGrew))
     assert plain_text((await conversation.messages())[-1].content) == shown
     assert on.said(TurnEnded)[-1].reason == "cancelled"
@@ -166,11 +164,10 @@ async def test_a_server_that_names_its_pause_is_waited_for_and_esc_ends_the_wait
     turn = asyncio.ensure_future(conversation.send("!fault 429"))
     await on.until(lambda: on.said(RetryScheduled))
     assert on.said(RetryScheduled)[0].seconds == 1.0
-    started = time.perf_counter()
     conversation.cancel()
     await turn
-    assert time.perf_counter() - started < 0.3
     assert on.said(TurnEnded)[-1].reason == "cancelled"
+    assert len(on.store.requests(conversation.chain)) == 1, "nothing was asked again"
 
 
 @pytest.mark.parametrize("fault", ["drop", "midstream-error", "garbage"])
@@ -223,16 +220,14 @@ async def test_a_turn_ends_in_words_when_its_iterations_are_spent(fake: Fake, st
     assert not conversation.view.has_open_call
 
 
-async def test_leaving_takes_under_a_second_and_keeps_the_partial_reply(fake: Fake, stage: At) -> None:
-    on = stage(fake("--rate", "400", "--words", "400"))
+async def test_leaving_does_not_wait_for_the_reply_and_keeps_what_had_come(fake: Fake, stage: At) -> None:
+    on = stage(fake("--rate", "100", "--words", "4000"))
     conversation = await on.start()
     turn = asyncio.ensure_future(conversation.send("tell me"))
     await on.until(lambda: len(on.said(BlockGrew)) >= 30)
-    started = time.perf_counter()
     await conversation.close()
-    assert time.perf_counter() - started < 1.0
     await turn
-    assert len(plain_text(on.store.messages(conversation.chain)[-1].content).split()) >= 25
+    assert 25 <= len(plain_text(on.store.messages(conversation.chain)[-1].content).split()) < 4_000
 
 
 async def test_a_cancelled_task_keeps_the_partial_reply_too(fake: Fake, stage: At) -> None:

@@ -138,9 +138,7 @@ async def test_it_chats_overflows_lets_go_and_ends(model: EmbeddedModel) -> None
     if sys.platform == "linux":
         assert model._api._key not in command_line(pid)
 
-    began = time.monotonic()
     await model.close()
-    assert time.monotonic() - began < 2
     assert not alive(pid)
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
 from typing import Any
@@ -242,11 +241,9 @@ async def test_a_slow_first_byte_is_waited_for_and_can_be_cancelled(
     await asyncio.to_thread(fake.wait_for, 1)
     await asyncio.wait([task], timeout=0.5)
     assert not task.done()
-    began = time.monotonic()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert time.monotonic() - began < 1
 
 
 async def test_a_connection_cut_before_the_end_is_no_reply(connect: Callable[..., MessagesApi]) -> None:

@@ -164,12 +164,10 @@ def test_pipes_sockets_and_devices_are_not_read(folder: Path) -> None:
     with socket.socket(socket.AF_UNIX) as listening:
         os.chdir(folder)
         listening.bind("sock")
-        began = time.monotonic()
-        for name in ("pipe", "sock"):
+        for name in ("pipe", "sock"):  # whoever read one would wait for ever
             with pytest.raises(ToolFailed):
                 run(READ, folder, path=name)
         run(SEARCH, folder, pattern="needle")
-        assert time.monotonic() - began < 2
 
 
 def test_a_huge_file_is_refused_with_its_size(folder: Path) -> None:
@@ -204,7 +202,7 @@ def test_a_pattern_that_never_ends_is_stopped(folder: Path, monkeypatch: pytest.
     (folder / "trap.txt").write_text("a" * 5_000 + "\n")
     began = time.monotonic()
     found = run(SEARCH, folder, pattern=r"(a|aa)+$b", regex=True)
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < 60  # it would take longer than the world is old
     assert "stopped after 0.3 s" in found
 
 

