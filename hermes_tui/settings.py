@@ -66,7 +66,8 @@ class ContextSection(Section):
     """When and how the context is compressed."""
 
     engine: str = Field(default="compressor", min_length=1)
-    """The context engine: "compressor", or one that a package registers under hermes_tui.context_engines."""
+    """The context engine: "compressor"; "recall", which also lets the model look up what was compressed away; or one that a
+    package registers under hermes_tui.context_engines."""
     auto: bool = True
     """Compress by itself when the threshold is reached. Off means off: only /compress does it then."""
     threshold_percent: float = Field(default=0.50, ge=0.05, le=0.90)

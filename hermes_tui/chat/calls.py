@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any
 
 from hermes_tui.chat.events import ToolEnded, ToolStarted
 from hermes_tui.chat.interrupt import Interrupt, Interrupted
-from hermes_tui.chat.standing import Standing
+from hermes_tui.chat.standing import Standing, failed
+from hermes_tui.context.engine import ToolCallRefused
 from hermes_tui.context.messages import Block, Message, calls_of, scrub
-from hermes_tui.tools.tools import ToolRunner
+from hermes_tui.tools.tools import TIME_LIMIT, ToolRunner
 
 INTERRUPTED = "interrupted; outcome unknown"
 """The result of a call that was stopped, or never begun because the user stopped the turn."""
@@ -51,15 +53,25 @@ class Calls:
         return not stopped
 
     async def _run(self, call: Block) -> Block:
-        name = str(call.get("name", ""))
-        if not any(schema.get("name") == name for schema in self._at.engine.tool_schemas()):
+        name, at = str(call.get("name", "")), self._at
+        own = await at.ask_engine(lambda engine: {str(schema["name"]) for schema in engine.tool_schemas()})
+        if name not in own:
             if self._tools is None:
                 return _result(call, f"There is no tool {name!r}; there are none.", is_error=True)
             return await self._tools.run(call)
-        arguments = call.get("input")
+        arguments, engine, view, budgets = call.get("input"), at.engine, at.view, at.budgets
+        given = arguments if isinstance(arguments, Mapping) else {}
         try:
-            text = await self._at.engine.handle_tool_call(name, arguments if isinstance(arguments, Mapping) else {})
+            async with asyncio.timeout(TIME_LIMIT):
+                text = await at.off.beside(lambda: engine.handle_tool_call(name, given, view, budgets))
+            if not isinstance(text, str):
+                raise TypeError(f"it gave {type(text).__name__} for a result")
+        except ToolCallRefused as refused:
+            return _result(call, str(refused), is_error=True)
+        except TimeoutError:
+            return _result(call, f"{name} took longer than {TIME_LIMIT:g} seconds and was stopped.", is_error=True)
         except Exception as problem:
+            at.take_over(failed(problem))
             return _result(call, f"{name} failed: {type(problem).__name__}: {problem}", is_error=True)
         return _result(call, text)
 

@@ -26,6 +26,7 @@ from hermes_tui.chat.iterations import IterationBudget
 from hermes_tui.chat.passes import Clock, Done, Passes, Planned
 from hermes_tui.chat.prepared import Prepared, fitted
 from hermes_tui.chat.standing import Standing
+from hermes_tui.context.answers import sound_decision
 from hermes_tui.context.engine import Decision, Plan, Refusal, Trigger, Usage
 from hermes_tui.context.view import ContextView
 from hermes_tui.llm.provider import CompactionRefused, Overflowed, ProviderError
@@ -163,7 +164,7 @@ class Compressing:
         if breaker.rests(at.state, at.size.tokens, at.budgets):
             return None
         view, state, budgets = at.view, at.state, at.budgets
-        decision = await at.ask_engine(lambda engine: engine.should_compress(view, state, budgets, now))
+        decision = await at.ask_engine(lambda engine: sound_decision(engine.should_compress(view, state, budgets, now)))
         if decision.action == "prepare":
             self._announce(trigger)
         return decision if decision.action == "compress" else None

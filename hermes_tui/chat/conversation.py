@@ -6,7 +6,6 @@ It starts no tasks of its own: whoever holds it runs its coroutines, and `cancel
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections import deque
 from collections.abc import Coroutine, Sequence
 from dataclasses import replace
@@ -26,15 +25,17 @@ from hermes_tui.chat.prepared import Prepared
 from hermes_tui.chat.remembering import Remembering
 from hermes_tui.chat.replies import Replies
 from hermes_tui.chat.requests import Requests
-from hermes_tui.chat.standing import Standing, Totals
+from hermes_tui.chat.standing import Standing, Totals, failed, set_aside, taken_over
 from hermes_tui.chat.system_prompt import prompt_of_new_chain
 from hermes_tui.chat.turn import Turn
 from hermes_tui.context import redaction
+from hermes_tui.context.answers import sound_tools
 from hermes_tui.context.budgets import Budgets
 from hermes_tui.context.editing import Mark
-from hermes_tui.context.engine import EngineState, Plan
+from hermes_tui.context.engine import ContextEngine, EngineState, Plan
 from hermes_tui.context.messages import Block, Message, Origin, Role, plain_text, text_block
 from hermes_tui.context.regions import Regions
+from hermes_tui.context.registry import UnknownEngine
 from hermes_tui.context.tokens import Meter, Size
 from hermes_tui.context.view import Change, ContextView
 from hermes_tui.llm.provider import ModelInfo
@@ -94,27 +95,30 @@ class Conversation:
             relation: "import" for a recording that is played into the chain.
 
         Raises:
-            UnknownEngine: the settings name a context engine that is not installed.
             StoreError: the database refused.
         """
         off = OffLoop()
         try:
-            engine = parts.new_engine()
+            engine, why = engine_of(parts)
             tools = parts.tools.schemas if parts.tools is not None and parts.provider.tools else ()
+            try:
+                own = sound_tools(engine.tool_schemas(), [str(tool.get("name")) for tool in tools])
+            except Exception as problem:
+                engine, why, own = parts.new_compressor(), set_aside(engine.name, failed(problem)), ()
             prompt = await prompt_of_new_chain(parts) if system is None else system
             session = await off.stored(
                 parts.store.create_chain,
                 title=title,
                 model=parts.model,
                 system=prompt,
-                tools=(*tools, *engine.tool_schemas()),
+                tools=(*tools, *own) if parts.provider.tools else (),
                 parameters={},
                 relation=relation,
                 cwd=str(parts.directory) if parts.directory else None,
             )
             scales = await off.stored(parts.store.learned_scales)
             await off.stored(parts.store.save_state, session.chain, EngineState(scales=scales))
-            return await cls._opened(parts, off, session.chain, parts.model)
+            return await cls._opened(parts, off, session.chain, parts.model, (engine, why), afresh=True)
         except BaseException:
             off.close()
             raise
@@ -130,20 +134,21 @@ class Conversation:
 
         Raises:
             SessionNotFound, SessionAmbiguous: in words.
-            UnknownEngine: the settings name a context engine that is not installed.
         """
         off = OffLoop()
         try:
             tip = await off.stored(parts.store.tip, session_or_chain)
             known = {info.id for info in parts.infos}
             own = tip.model if not parts.embedded and (not known or tip.model in known) else parts.model
-            return await cls._opened(parts, off, tip.chain, model or own)
+            return await cls._opened(parts, off, tip.chain, model or own, engine_of(parts))
         except BaseException:
             off.close()
             raise
 
     @classmethod
-    async def _opened(cls, parts: Parts, off: OffLoop, chain: str, model: str) -> Conversation:
+    async def _opened(
+        cls, parts: Parts, off: OffLoop, chain: str, model: str, engine: tuple[ContextEngine, str], *, afresh: bool = False
+    ) -> Conversation:
         store = parts.store
         session = await off.stored(store.tip, chain)
         view = await off.stored(store.view, chain)
@@ -157,7 +162,8 @@ class Conversation:
                 totals = totals.plus(record.usage, record.cost, record.purpose)
         standing = Standing(
             store=store,
-            engine=parts.new_engine(),
+            engine=engine[0],
+            set_aside=engine[1],
             fallback=parts.new_compressor,
             meter=Meter(parts.count),
             settings=parts.settings,
@@ -188,7 +194,11 @@ class Conversation:
             await standing.switch(await off.thought(parts.facts, model))
         else:
             await standing.refresh()
-        await standing.ask_engine(lambda engine: engine.on_session_start(session.id))
+        if afresh:
+            await standing.ask_engine(lambda engine: engine.on_session_reset(session.id))
+        await standing.session_began()
+        if engine[1]:
+            parts.publish(NoticeRaised(taken_over(engine[1]), severity="warning"))
         remembering.began()
         return cls(parts, standing, passes, requests, remembering)
 
@@ -203,8 +213,7 @@ class Conversation:
                 pass
         except TimeoutError:
             pass
-        with contextlib.suppress(Exception):  # another engine's failure must not keep anybody from leaving
-            self._at.engine.on_session_end(self._at.session.id)
+        await self._at.engine_closed(HEARING)
         await self._remembering.ended(HEARING)
         self._at.off.close()
 
@@ -327,7 +336,7 @@ class Conversation:
         at = self._at
         if at.budgets is None:
             raise ValueError(at.impossible)
-        return at.engine.plan(at.view, at.state, at.budgets, focus or "")
+        return at.plan_at_once(focus or "")
 
     async def survey(self) -> Regions | None:
         """The regions if one compressed now, worked out anew."""
@@ -446,8 +455,8 @@ class Conversation:
 
     @property
     def engine_status(self) -> str:
-        """The engine's own line for the inspector, and why summaries are not written as the settings say."""
-        said = (self._at.engine.status(self._at.state), self._passes.rests, self._passes.not_compacting)
+        """The engine's own line for the inspector, and why it or its summaries are not as the settings say."""
+        said = (self._at.engine_status, self._passes.rests, self._passes.not_compacting)
         return "; ".join(part for part in said if part)
 
     @property
@@ -474,6 +483,14 @@ class Conversation:
         """The transcript across all sessions, ascending: the LIMIT newest with a sequence under BEFORE."""
         at = self._at
         return await at.off.stored(at.store.messages, at.chain, before=before, limit=limit)
+
+
+def engine_of(parts: Parts) -> tuple[ContextEngine, str]:
+    """The engine of a conversation made from PARTS, and why it is not the one that the settings name."""
+    try:
+        return parts.new_engine(), ""
+    except UnknownEngine as problem:
+        return parts.new_compressor(), set_aside(parts.settings.context.engine, str(problem))
 
 
 def title_of(text: str) -> str:

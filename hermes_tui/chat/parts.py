@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hermes_tui.chat.archive import StoreArchive
+from hermes_tui.chat.engines import installed_engine
 from hermes_tui.chat.events import Publish
 from hermes_tui.chat.facts import ModelFacts, facts_of
 from hermes_tui.chat.iterations import ITERATIONS
@@ -15,7 +17,6 @@ from hermes_tui.chat.replies import DELAYS
 from hermes_tui.chat.summariser import SummaryModel
 from hermes_tui.context.compressor import CompressorOptions, ContextCompressor
 from hermes_tui.context.engine import ContextEngine, Count, Usage
-from hermes_tui.context.registry import engine_named
 from hermes_tui.llm.provider import ModelInfo
 from hermes_tui.memory.memory import Memory
 from hermes_tui.tools.tools import ToolRunner
@@ -123,11 +124,11 @@ class Parts:
         """The engine of a conversation.
 
         Raises:
-            UnknownEngine: the settings name one that is not installed.
+            UnknownEngine: the settings name one that is not installed, or cannot be loaded.
         """
         if self.engine is not None:
             return self.engine
-        return engine_named(self.settings.context.engine, self.count, _new_id(), self._options)
+        return installed_engine(self.settings.context.engine, self.count, _new_id(), self._options)
 
     def new_compressor(self) -> ContextCompressor:
         """The built-in engine, for where another one fails."""
@@ -136,7 +137,7 @@ class Parts:
     @property
     def _options(self) -> CompressorOptions:
         declared = self.tools.declarations if self.tools is not None else {}
-        return CompressorOptions(self.settings.context.protect_first_n, declared)
+        return CompressorOptions(self.settings.context.protect_first_n, declared, StoreArchive(self.store))
 
 
 def _facts(provider: Any, model: str, parts: Parts, *, main: bool) -> ModelFacts:

@@ -16,8 +16,9 @@ from hermes_tui.chat.prepared import Prepared
 from hermes_tui.chat.remembering import Remembering
 from hermes_tui.chat.replies import DELAYS, CostOf
 from hermes_tui.chat.requests import Requests
-from hermes_tui.chat.standing import Standing
+from hermes_tui.chat.standing import Standing, failed
 from hermes_tui.chat.summariser import REST_SECONDS, SummaryCalls, SummaryModel, on_this_loop
+from hermes_tui.context.answers import sound_compression, sound_plan
 from hermes_tui.context.check import violations
 from hermes_tui.context.engine import Compression, Plan, Refusal, Summariser, Trigger
 from hermes_tui.context.notes import fitted, notes_limit
@@ -81,7 +82,7 @@ class Passes:
         view, state, budgets = at.view, at.state, at.budgets
         if budgets is None:
             raise ValueError(at.impossible)
-        plan = await at.ask_engine(lambda engine: engine.plan(view, state, budgets, focus))
+        plan = await at.ask_engine(lambda engine: sound_plan(engine.plan(view, state, budgets, focus), view))
         return Planned(plan, (time.perf_counter() - started) * 1000)
 
     async def draft(self, focus: str | None = None) -> Prepared:
@@ -116,13 +117,13 @@ class Passes:
         try:
             engine = at.engine
             written = at.off.beside(lambda: engine.compress(plan, summariser))
-            made = await (written if noting is None else noting.beside(written))
+            made = sound_compression(await (written if noting is None else noting.beside(written)), plan)
         except asyncio.CancelledError:
             if calls is not None:
                 await calls.ended()
             raise
         except Exception as problem:
-            if not at.take_over(f"it failed at compressing ({type(problem).__name__}: {problem})"):
+            if not at.take_over(failed(problem)):
                 raise
             return await self.carry_out(await self.plan(plan.focus), by_code=by_code, by_hand=by_hand, looking=looking)
         if calls is not None:
@@ -212,9 +213,14 @@ class Passes:
         if made.change is None:
             return await self.refused(made.refusal or Refusal("nothing_eligible", "Nothing was to be done."), trigger, prepared)
         view, wanted = at.view, made.change
-        change = await at.ask_engine(lambda engine: engine.resolved(view, wanted))
+        try:
+            change = await at.ask_engine(lambda engine: engine.resolved(view, wanted))
+            problems = await at.off.thought(violations, view, change)
+        except Exception as problem:  # a change that cannot even be looked at
+            if at.take_over(failed(problem)):
+                return "moved"
+            raise
         made = replace(made, change=change)
-        problems = await at.off.thought(violations, view, change)
         if problems:
             sentence = f"The result of {at.engine.name} is not valid: {problems[0]} Nothing was changed."
             if at.take_over(f"its result was not valid ({problems[0]})"):
@@ -259,8 +265,8 @@ class Passes:
         self._told = None
         at.compressed(applied.session, made.change, state)
         if applied.parent is not None:
-            await at.ask_engine(lambda engine: engine.on_session_end(ended.id))
-            await at.ask_engine(lambda engine: engine.on_session_start(applied.session.id))
+            await at.session_ended(ended.id)
+            await at.session_began()
         await at.refresh()
         at.publish(
             Compressed(

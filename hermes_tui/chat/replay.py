@@ -142,9 +142,7 @@ class Replay:
             UnknownEngine: the settings name a context engine that is not installed.
             StoreError: the database refused.
         """
-        conversation = self.conversation = await Conversation.start_new(
-            self._parts, title=self.recorded.title, system=self.recorded.system, relation="import"
-        )
+        conversation = await self._begun()
         try:
             await self._record(conversation, before_turns(self.recorded.messages))
             given = 0
@@ -169,9 +167,7 @@ class Replay:
             UnknownEngine: the settings name a context engine that is not installed.
             ImpossibleBudget: the window is too small for the recording's system prompt and tools.
         """
-        conversation = self.conversation = await Conversation.start_new(
-            self._parts, title=self.recorded.title, system=self.recorded.system, relation="import"
-        )
+        conversation = await self._begun()
         messages = self.recorded.messages
         try:
             if conversation.budgets is None:
@@ -182,6 +178,14 @@ class Replay:
                 yield Probed(cut, made.compression, made.plan_ms, conversation.body_after(made.compression.change))
         finally:
             await conversation.close()
+
+    async def _begun(self) -> Conversation:
+        """Our conversation. A replay that names an engine is about that engine: without it there is none."""
+        self._parts.new_engine()
+        self.conversation = await Conversation.start_new(
+            self._parts, title=self.recorded.title, system=self.recorded.system, relation="import"
+        )
+        return self.conversation
 
     async def _catch_up(self, conversation: Conversation, rest: Sequence[RecordedMessage], given: int) -> None:
         """Take the REST of a turn that ended early (it would not have fitted the window) into the conversation as it stands;

@@ -6,19 +6,22 @@ another process's moves are noticed and adopted.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from hermes_tui.chat.cache import CacheAccount
 from hermes_tui.chat.events import ContextChanged, MessageStored, NoticeRaised, Publish, TipAdopted
 from hermes_tui.chat.facts import ModelFacts
 from hermes_tui.chat.limits import budgets_in_force
 from hermes_tui.chat.offloop import OffLoop
+from hermes_tui.context.acts import one_line
+from hermes_tui.context.answers import sound, sound_plan
 from hermes_tui.context.budgets import Budgets, ImpossibleBudget
 from hermes_tui.context.compressor import ContextCompressor
-from hermes_tui.context.engine import ContextEngine, EngineState, Usage
+from hermes_tui.context.engine import ContextEngine, EngineState, Plan, Usage
 from hermes_tui.context.messages import Block, Message, Origin, Role
 from hermes_tui.context.regions import Regions
 from hermes_tui.context.tokens import Meter, Size
@@ -79,6 +82,7 @@ class Standing:
         totals: what all requests of the chain used.
         clock: seconds since the epoch.
         cache: what they did with the prompt cache.
+        set_aside: why another engine than the one asked for works here, "" where it does not.
     """
 
     def __init__(
@@ -86,6 +90,7 @@ class Standing:
         *,
         store: Store,
         engine: ContextEngine,
+        set_aside: str,
         fallback: Callable[[], ContextCompressor],
         meter: Meter,
         settings: Settings,
@@ -111,6 +116,7 @@ class Standing:
         self.impossible = ""
         self.size = Size(0, "estimated")
         self.regions: Regions | None = None
+        self.set_aside = set_aside
         self._fallback = fallback
 
     # -- the store -----------------------------------------------------------------------------------------------
@@ -122,6 +128,9 @@ class Standing:
         self.session, self.view, self.state = session, view, state
         if known != (session.id, view.generation, _last(view)):
             self.publish(TipAdopted(session.id))
+        if known[0] != session.id:
+            await self.session_ended(known[0])
+            await self.session_began()
         await self.refresh()
 
     def _read(self) -> tuple[SessionRecord, ContextView, EngineState]:
@@ -202,7 +211,10 @@ class Standing:
         trusted = self._trusts_usage is None or view.generation <= self._trusts_usage
         if usage.prompt <= 0 or not trusted:
             return
-        state = await self.ask_engine(lambda engine: engine.update_from_response(self.state, view, usage))
+        before = self.state
+        state = await self.ask_engine(lambda engine: sound(engine.update_from_response(before, view, usage)))
+        if state.anchor == before.anchor:  # an engine need not measure: gauge and triggers read this one meter
+            state = await self.off.thought(self.meter.measured, state, view, usage)
         if sent is not None and self._trusts_usage is None and self.facts.info.prompt_caching:
             state = replace(state, last_request=sent)
         await self.keep(state)
@@ -236,7 +248,7 @@ class Standing:
         """The regions of the plan if one compressed now; the last ones while a call is unanswered."""
         if self.budgets is not None and not self.view.has_open_call:
             view, state, budgets = self.view, self.state, self.budgets
-            plan = await self.ask_engine(lambda engine: engine.plan(view, state, budgets))
+            plan = await self.ask_engine(lambda engine: sound_plan(engine.plan(view, state, budgets), view))
             self.regions = plan.regions
             self.publish(ContextChanged())
         return self.regions
@@ -248,7 +260,7 @@ class Standing:
             model = facts.info.id
             self.session = await self.off.stored(self.store.set_model, self.chain, model)
             self.view = replace(self.view, model=model)
-            await self.keep(await self.ask_engine(lambda engine: engine.update_model(self.state, model)))
+            await self.keep(await self.ask_engine(lambda engine: sound(engine.update_model(self.state, model))))
         await self.refresh()
 
     # -- the engine ----------------------------------------------------------------------------------------------
@@ -258,23 +270,73 @@ class Standing:
         try:
             return await self.off.thought(question, self.engine)
         except Exception as problem:
-            if not self.take_over(f"it failed ({type(problem).__name__}: {problem})"):
+            if not self.take_over(failed(problem)):
                 raise
             return await self.off.thought(question, self.engine)
+
+    async def session_began(self) -> None:
+        """The conversation goes on in another session: the engine is told."""
+        session = self.session.id
+        await self.ask_engine(lambda engine: engine.on_session_start(session))
+
+    async def session_ended(self, session: str) -> None:
+        """SESSION ended by a split: the engine is told."""
+        await self.ask_engine(lambda engine: engine.on_session_end(session))
+
+    async def engine_closed(self, seconds: float) -> None:
+        """The conversation is closed: the engine is told, and has SECONDS to hear it; whatever it does, nobody is kept."""
+        heard = asyncio.get_running_loop().run_in_executor(None, self.engine.on_session_end, self.session.id)
+        done, _ = await asyncio.wait({heard}, timeout=seconds)
+        for each in done:
+            each.exception()
+
+    def plan_at_once(self, focus: str | None) -> Plan:
+        """The engine's plan as it stands, in the thread that this is called in. The budgets must be in force."""
+        if self.budgets is None:
+            raise ValueError(self.impossible)
+        try:
+            return sound_plan(self.engine.plan(self.view, self.state, self.budgets, focus), self.view)
+        except Exception as problem:
+            if not self.take_over(failed(problem)):
+                raise
+            return self.engine.plan(self.view, self.state, self.budgets, focus)
+
+    @property
+    def engine_status(self) -> str:
+        """The engine's own line for the inspector, and why it is not the one that was asked for."""
+        try:
+            said = str(self.engine.status(self.state))
+        except Exception as problem:
+            said = "" if self.take_over(failed(problem)) else failed(problem)
+        return "; ".join(part for part in (self.set_aside, said) if part)
 
     def take_over(self, why: str) -> bool:
         """Let the built-in engine take the place of another one, visibly; False where it is the built-in one already."""
         if type(self.engine) is ContextCompressor:
             return False
-        self.publish(
-            NoticeRaised(
-                f"The context engine {self.engine.name} is set aside: {why}. The built-in compressor has taken over for this "
-                "conversation; nothing was changed by the other.",
-                severity="warning",
-            )
-        )
+        self.set_aside = set_aside(self.engine.name, why)
+        self.publish(NoticeRaised(taken_over(self.set_aside), severity="warning"))
         self.engine = self._fallback()
         return True
+
+
+MOST_WHY: Final = 300
+"""Characters of what an engine says for itself when it fails."""
+
+
+def taken_over(why: str) -> str:
+    """The notice that the built-in engine took over, and WHY."""
+    return f"The {why}. The built-in compressor has taken over for this conversation; nothing was changed by the other."
+
+
+def set_aside(name: str, why: str) -> str:
+    """That the engine NAME does not work here, and WHY, on one line."""
+    return f"engine {name} is set aside: {one_line(why.rstrip('.'))[:MOST_WHY]}"
+
+
+def failed(problem: Exception) -> str:
+    """What an engine did wrong, in a few words."""
+    return f"it failed ({type(problem).__name__}: {problem})"
 
 
 def _last(view: ContextView) -> str:

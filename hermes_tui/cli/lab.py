@@ -151,8 +151,8 @@ def _known(engines: Sequence[str]) -> tuple[str, ...]:
     Raises:
         Refused: there is none of that name.
     """
+    from hermes_tui.chat.engines import engine_names
     from hermes_tui.context.policies import POLICIES
-    from hermes_tui.context.registry import engine_names
 
     offered = (*POLICIES, *engine_names())
     for name in engines:

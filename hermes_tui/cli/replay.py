@@ -91,11 +91,13 @@ def replay(
     for note in transcript.notes:
         warn(note)
     if ui:
+        from hermes_tui.chat.engines import known_engine
         from hermes_tui.chat.replay import ReplayOrder
         from hermes_tui.cli.starting import need_terminal
         from hermes_tui.tui.app import run_app
 
         need_terminal()
+        known_engine(settings.context.engine)
         order = ReplayOrder(tuple(one for _, one in chosen), settings, keep)
         click.get_current_context().exit(run_app(where.data_dir, where.config, replay=order))
     from hermes_tui.cli.replay_run import ReplayRun

@@ -106,16 +106,16 @@ class ReplayRun:
     def _heard(self, event: Event) -> None:
         replay = self._replay
         conversation = replay.conversation if replay else None
-        if replay is None or conversation is None:
+        if isinstance(event, NoticeRaised):
+            if not self._as_json:
+                warn(event.text)
+        elif replay is None or conversation is None:
             return
-        if isinstance(event, Compressed):
+        elif isinstance(event, Compressed):
             self._compressed(replay.cut, event.compression, event.trigger, event.plan_ms, conversation.session)
             self._context(replay.cut, event.kind, conversation.next_body())
         elif isinstance(event, NothingCompressed):
             self._noop(event.refusal.reason)
-        elif isinstance(event, NoticeRaised):
-            if not self._as_json:
-                warn(event.text)
         elif isinstance(event, TurnEnded) and event.reason == "failed" and not self._failure:
             self._failure = event.sentence
             replay.stop()

@@ -31,6 +31,15 @@ def violations(view: ContextView, change: Change, *, by_hand: bool = False) -> t
     return tuple(problem for check in checks if (problem := check(view, after)))
 
 
+def _originals(before: ContextView, after: ContextView) -> str:
+    """What is opened names messages of this conversation, as they were said."""
+    said = {e.message.id: e.message for e in before.entries if e.message}
+    for entry in after.entries:
+        if entry.message is not None and entry.message != said.get(entry.message.id):
+            return f"It names a message that was not said so here: {entry.message.id}."
+    return ""
+
+
 def _pairs(before: ContextView, after: ContextView) -> str:
     """Every call group is followed at once by exactly its results (invariant 1), and no group is cut (5)."""
     try:

@@ -37,7 +37,7 @@ async def provider_block(plan: Plan, told: Summary, summariser: Summariser, mete
     """
     if summariser.compact is None or plan.view is None:
         raise SummariserFailed("the provider does not compact by itself", transport=False)
-    beside = meter.count(fenced((), told.ledger, for_anchor=told.for_anchor))
+    beside = meter.count(fenced((), told.ledger, for_anchor=told.for_anchor, reopening=told.reopening))
     view = replace(plan.view, entries=plan.summarised)
     size = meter.estimate(view)
     most = min(cap, (size - meter.floor(view) - 1) // 2) - beside

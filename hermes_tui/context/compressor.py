@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from hermes_tui.context.acts import Declarations
+from hermes_tui.context.archive import Archive
 from hermes_tui.context.budgets import Budgets
 from hermes_tui.context.compaction import provider_block
 from hermes_tui.context.engine import (
@@ -41,10 +42,12 @@ class CompressorOptions:
     Attributes:
         protect_first_n: messages protected at the start, the system prompt counted as one.
         declarations: what the tools themselves declare about their calls and results, by name.
+        archive: everything that was ever said, for an engine that lets the model look things up; None where there is none.
     """
 
     protect_first_n: int = 3
     declarations: Declarations | None = None
+    archive: Archive | None = None
 
 
 class ContextCompressor(ContextEngine):
@@ -57,14 +60,22 @@ class ContextCompressor(ContextEngine):
     """
 
     name: ClassVar[str] = "compressor"
-    reopening: ClassVar[str] = ""
-    """The name of the engine's own tool that gives the model a message back by its id; "" where it offers none."""
 
     def __init__(self, count: Count, new_id: Callable[[], str], options: CompressorOptions | None = None) -> None:
         self.meter = Meter(count)
         self._new_id = new_id
         self._options = options or CompressorOptions()
-        self._pruner = Pruner(self._options.declarations, self.reopening)
+        self._pruners: dict[str, Pruner] = {}
+
+    def reopening(self, view: ContextView) -> str:
+        """The name of the tool that gives the model of VIEW a message back by its id; "" where it has none."""
+        return ""
+
+    def _pruner(self, view: ContextView) -> Pruner:
+        reopening = self.reopening(view)
+        if reopening not in self._pruners:
+            self._pruners[reopening] = Pruner(self._options.declarations, reopening)
+        return self._pruners[reopening]
 
     def update_from_response(self, state: EngineState, view: ContextView, usage: Usage) -> EngineState:
         """Anchor the size on what was measured for VIEW, and learn the model's scale from it."""
@@ -96,10 +107,10 @@ class ContextCompressor(ContextEngine):
 
     def resolved(self, view: ContextView, change: Change) -> Change:
         """CHANGE of VIEW, with the pointers to what it takes away worded anew."""
-        return resolved(view, change, self._pruner)
+        return resolved(view, change, self._pruner(view))
 
     def _planner(self, view: ContextView, state: EngineState, budgets: Budgets) -> Planner:
-        return Planner(view, state, budgets, self.meter, self._pruner, protect_first_n=self._options.protect_first_n)
+        return Planner(view, state, budgets, self.meter, self._pruner(view), protect_first_n=self._options.protect_first_n)
 
     def status(self, state: EngineState) -> str:
         """Why automatic compression does not run, where it does not."""
@@ -123,6 +134,7 @@ class ContextCompressor(ContextEngine):
             for_anchor=plan.for_anchor,
             beside=staying(plan),
             declarations=self._options.declarations,
+            reopening=self.reopening(plan.view),
         )
         compacted, failed = await self._compacted(plan, work, summariser)
         if compacted is not None:

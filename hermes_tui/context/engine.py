@@ -252,8 +252,16 @@ Count = Callable[[str], int]
 """Counts the tokens of a text with the bundled vocabulary; cached by content by whoever provides it."""
 
 
+class ToolCallRefused(Exception):
+    """A call of an engine's own tool cannot be answered. The message says why, to the model: no failure of the engine."""
+
+
 class ContextEngine(ABC):
-    """Manages what of a conversation is sent."""
+    """Manages what of a conversation is sent.
+
+    Its methods are called off the UI loop. One that raises, or answers with something else than is asked for, is set aside for
+    the conversation, and the built-in engine takes over.
+    """
 
     name: ClassVar[str]
 
@@ -281,13 +289,13 @@ class ContextEngine(ABC):
         return resolved(view, change)
 
     def on_session_start(self, session: str) -> None:  # noqa: B027 - optional hooks do nothing
-        """A session began."""
+        """A session began, or a conversation was opened at SESSION, its tip."""
 
     def on_session_end(self, session: str) -> None:  # noqa: B027
-        """A session ended."""
+        """A session ended, or the conversation that it is the tip of was closed."""
 
     def on_session_reset(self, session: str) -> None:  # noqa: B027
-        """A conversation was started afresh."""
+        """A conversation was started afresh, and SESSION is its first; `on_session_start` follows."""
 
     def update_model(self, state: EngineState, model: str) -> EngineState:
         """The state after a switch to MODEL: nothing measured with another model stays an anchor."""
@@ -299,13 +307,15 @@ class ContextEngine(ABC):
         """Tools the engine offers to the model, in the API's shape."""
         return ()
 
-    async def handle_tool_call(self, name: str, arguments: Mapping[str, Any]) -> str:
-        """Answer a call of one of the engine's own tools.
+    async def handle_tool_call(
+        self, name: str, arguments: Mapping[str, Any], view: ContextView, budgets: Budgets | None
+    ) -> str:
+        """The result of a call of one of the engine's own tools, in the conversation that VIEW is the context of.
 
         Raises:
-            KeyError: for a tool it did not offer.
+            ToolCallRefused: it cannot be answered; the model reads why, as a failed result.
         """
-        raise KeyError(name)
+        raise ToolCallRefused(f"There is no tool {name!r}.")
 
     def status(self, state: EngineState) -> str:
         """One line for the inspector; empty when there is nothing to say."""

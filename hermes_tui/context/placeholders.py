@@ -152,20 +152,19 @@ def _bytes(size: int) -> str:
     return f"{size:,} bytes" if size < 1_000 else f"{size / 1_000:,.0f} kB"
 
 
-def clipped_results(content: Sequence[Block], budget: int, message_id: str, chars_per_token: float) -> tuple[Block, ...]:
+def clipped_results(content: Sequence[Block], budget: int, origin: Origin, chars_per_token: float) -> tuple[Block, ...]:
     """Results cut down to about BUDGET tokens in all: the start and the end of each long one, its size, and its id.
 
     Args:
         content: the results.
         budget: tokens that they may take together.
-        message_id: where the original is kept.
+        origin: where the original is kept.
         chars_per_token: of this content, as counted.
     """
     lengths = [len(result_text(b)) if b.get("type") == "tool_result" else 0 for b in content]
     cap = _fair_share(lengths, max(200, int(budget * chars_per_token)))
     return tuple(
-        block if length <= cap else clipped_result(block, cap, Origin(message_id))
-        for block, length in zip(content, lengths, strict=True)
+        block if length <= cap else clipped_result(block, cap, origin) for block, length in zip(content, lengths, strict=True)
     )
 
 

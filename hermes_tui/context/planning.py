@@ -10,7 +10,7 @@ from hermes_tui.context.budgets import Budgets
 from hermes_tui.context.engine import EngineState, Plan, Prune, Refusal
 from hermes_tui.context.groups import UnpairedCalls
 from hermes_tui.context.messages import Block, Message, result_text, results_of
-from hermes_tui.context.placeholders import clipped_results
+from hermes_tui.context.placeholders import Origin, clipped_results
 from hermes_tui.context.pointers import reworded
 from hermes_tui.context.pruning import Pruner
 from hermes_tui.context.regions import Cut, Region, Regions, Span, cut_view, spans_of
@@ -274,7 +274,9 @@ class Planner:
         if budget < round(self.scale * LEAST_CLIP):
             return ()
         chars = sum(len(result_text(b)) for b in results.content)
-        sent = clipped_results(results.content, budget, results.message.id, chars / max(1, tokens))
+        sent = clipped_results(
+            results.content, budget, Origin(results.message.id, self.pruner.reopening), chars / max(1, tokens)
+        )
         new = replace(results, treatment=Treatment.CLIPPED, sent=sent)
         return (Prune(new, "larger than what is left of the window", tokens, round(self.scale * self.meter.entry(new))),)
 

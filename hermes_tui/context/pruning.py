@@ -110,7 +110,7 @@ class Pruner:
     """
 
     def __init__(self, declarations: Declarations | None = None, reopening: str = "") -> None:
-        self._declarations, self._reopening = declarations or {}, reopening
+        self._declarations, self.reopening = declarations or {}, reopening
         self._groups: dict[str, Read] = {}
         self._media: dict[str, tuple[tuple[Block, ...], tuple[Block, ...] | None]] = {}
 
@@ -160,7 +160,7 @@ class Pruner:
         if block.get("type") != "tool_result":
             return None
         media, text = media_in(block), act.output
-        origin = Origin(message, self._reopening)
+        origin = Origin(message, self.reopening)
         if media and len(text) <= PRUNED_OVER:
             inner = [media_note(b, origin) if b.get("type") in MEDIA else _kept(b) for b in block["content"]]
             if len(result_text({"content": inner})) <= PRUNED_OVER:
@@ -174,7 +174,7 @@ class Pruner:
         """The content of a user's message with notes for images and documents, None where there are none."""
         known = self._media.get(message.id)
         if known is None or known[0] is not message.content:
-            pruned = pruned_media(message.content, Origin(message.id, self._reopening))
+            pruned = pruned_media(message.content, Origin(message.id, self.reopening))
             known = self._media[message.id] = (message.content, pruned)
         return known[1]
 
@@ -196,7 +196,7 @@ class Pruner:
             declaration = self._declarations.get(str(call.get("name", "")), NO_DECLARATION)
             acts.append(act_of(call, block, calls.id, results.id, declaration))
         keys = tuple(Key() if act is _UNKNOWN else key_of(act) for act in acts)
-        slim = pruned_call(calls.content, Origin(calls.id, self._reopening))
+        slim = pruned_call(calls.content, Origin(calls.id, self.reopening))
         return Read(results.content, tuple(acts), keys, slim)
 
     def forget(self, spans: Sequence[Span]) -> None:

@@ -32,6 +32,10 @@ _FRAME_FOR_ANCHOR: Final = (
     "What counts is the user's message after these notes."
 )
 
+_REOPENING: Final = (
+    " The messages themselves are kept: {tool} with a query finds the ones that say something, with an id it gives one back."
+)
+
 LEDGER_TITLES: Final[dict[str, str]] = {
     "topic": "Topic asked for",
     "rules": "Rules the user set",
@@ -114,6 +118,7 @@ class Summary:
         model: the model that wrote the prose; None for the deterministic rung.
         for_anchor: the work told here was done for the user message that follows.
         omitted: messages told by neither prose nor a ledger line (they did not fit), for honesty's sake.
+        reopening: the name of the tool that gives the model a message back, "" where it had none; the frame names it.
         block: what the provider's own compaction made of the same messages; sent in place of the prose where it can be.
     """
 
@@ -127,12 +132,13 @@ class Summary:
     model: str | None = None
     for_anchor: bool = False
     omitted: int = 0
+    reopening: str = ""
     block: ProviderBlock | None = field(default=None, hash=False)
 
     @cached_property
     def text(self) -> str:
         """The fenced block as sent: reference material that can neither close its fence nor pose as a turn."""
-        return fenced(self.prose, self.ledger, for_anchor=self.for_anchor)
+        return fenced(self.prose, self.ledger, for_anchor=self.for_anchor, reopening=self.reopening)
 
     @cached_property
     def content(self) -> tuple[Block, ...]:
@@ -141,7 +147,7 @@ class Summary:
 
     @cached_property
     def _with_block(self) -> tuple[Block, ...]:
-        beside = text_block(fenced((), self.ledger, for_anchor=self.for_anchor))
+        beside = text_block(fenced((), self.ledger, for_anchor=self.for_anchor, reopening=self.reopening))
         return (self.block.block, beside) if self.block is not None else self.content
 
     def sent_to(self, model: str) -> tuple[Block, ...]:
@@ -149,8 +155,8 @@ class Summary:
         return self._with_block if self.block is not None and self.block.model == model else self.content
 
 
-def fenced(prose: Iterable[tuple[str, str]], ledger: Ledger, *, for_anchor: bool) -> str:
-    """The one block that PROSE and LEDGER become in a request, escaped and framed."""
+def fenced(prose: Iterable[tuple[str, str]], ledger: Ledger, *, for_anchor: bool, reopening: str = "") -> str:
+    """The one block that PROSE and LEDGER become in a request, escaped and framed; REOPENING is the tool that finds more."""
     told = [f"## {section}\n{escape(text)}" for section, text in prose if text.strip()]
     before: list[str] = []
     after: list[str] = []
@@ -158,6 +164,7 @@ def fenced(prose: Iterable[tuple[str, str]], ledger: Ledger, *, for_anchor: bool
         if facts:
             lines = "\n".join(f"- {escape(fact.text)}" for fact in facts)
             (before if name in WILL else after).append(f"## {LEDGER_TITLES.get(name, name)}\n{lines}")
-    parts = [_FRAME_FOR_ANCHOR if for_anchor else _FRAME, *before, *told, *after]
+    frame = (_FRAME_FOR_ANCHOR if for_anchor else _FRAME) + (_REOPENING.format(tool=reopening) if reopening else "")
+    parts = [frame, *before, *told, *after]
     body = "\n".join(parts)
     return f"<{FENCE}>\n{body}\n</{FENCE}>"

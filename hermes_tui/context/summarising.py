@@ -47,6 +47,7 @@ class SummaryWork:
         for_anchor: the work was done for the user message after the summary.
         beside: the messages that stay verbatim (head and tail): what stands in them need not be told again.
         declarations: what the tools declare about their calls and results.
+        reopening: the name of the tool that gives the model a message back, "" where it has none.
     """
 
     sources: tuple[Message, ...]
@@ -56,6 +57,7 @@ class SummaryWork:
     for_anchor: bool = False
     beside: tuple[Message, ...] = ()
     declarations: Declarations | None = None
+    reopening: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +101,7 @@ def summary_of(written: Written, work: SummaryWork, summary_id: str) -> Summary:
         model=written.model,
         for_anchor=work.for_anchor,
         omitted=written.omitted,
+        reopening=work.reopening,
     )
 
 
@@ -163,7 +166,7 @@ class _Writing:
         self._reading: Extractor | None = None
 
     def _whole(self, prose: Prose, ledger: Ledger) -> int:
-        return self._count(fenced(prose, ledger, for_anchor=self.work.for_anchor))
+        return self._count(fenced(prose, ledger, for_anchor=self.work.for_anchor, reopening=self.work.reopening))
 
     @property
     def _extractor(self) -> Extractor:

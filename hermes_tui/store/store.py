@@ -202,6 +202,11 @@ class Store:
         with self._database.read() as connection:
             return transcript.message(connection, identifier)
 
+    def messages_ending(self, chain: str, ending: str, *, limit: int = 20) -> tuple[Message, ...]:
+        """The messages of CHAIN, in all its sessions, whose ids end with ENDING, in any case."""
+        with self._database.read() as connection:
+            return transcript.ending(connection, chain, ending, limit)
+
     def answer_open_calls(self, chain: str) -> Message | None:
         """Give calls that never got a result one that says so ("interrupted; outcome unknown"); None where none is open."""
         with self._database.write() as connection:

@@ -119,6 +119,15 @@ def message(connection: Connection, identifier: str) -> Message:
     return message_of(row)
 
 
+def ending(connection: Connection, chain: str, wanted: str, limit: int) -> tuple[Message, ...]:
+    """Those messages that CHAIN ever named whose ids end with WANTED, in any case; LIMIT at most."""
+    if not wanted.isascii() or not wanted.isalnum():  # nothing else is in an id, and wildcards must not work
+        return ()
+    named = select(entries.c.message).where(entries.c.chain == chain, entries.c.message.like(f"%{wanted.upper()}"))
+    query = select(*COLUMNS).where(messages.c.id.in_(named)).order_by(messages.c.number).limit(limit)
+    return tuple(message_of(row) for row in connection.execute(query))
+
+
 def transcript(
     connection: Connection,
     chain: str,

@@ -278,14 +278,14 @@ class TestWhatIsQuoted:
     def test_nor_the_part_of_one_that_a_cut_leaves(self, before: int) -> None:
         text = "x" * (before // 2) + " " * (before - before // 2) + SECRET + " " + LONG
         assert SECRET[:12] not in json.dumps(pruned_input({"script": text}, HERE))
-        [clipped] = clipped_results([result(text + LONG)], 60, HERE.message, 4.0)
+        [clipped] = clipped_results([result(text + LONG)], 60, HERE, 4.0)
         assert SECRET[:12] not in result_text(clipped)
 
     def test_nor_does_what_a_terminal_would_obey(self) -> None:
         line = pruned(call("run", command=COLOURED), result(f"error: {COLOURED}\n" + LONG, is_error=True))
         assert "red" in line
         quoted = [line, pruned_input({"t": COLOURED * 30}, HERE)["t"], pruned_media([{**PAPER, "title": COLOURED}], HERE)]
-        [clipped] = clipped_results([result(COLOURED * 200)], 100, HERE.message, 4.0)
+        [clipped] = clipped_results([result(COLOURED * 200)], 100, HERE, 4.0)
         for text in (*map(str, quoted), result_text(clipped)):
             assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", text)
             assert "[31m" not in text
@@ -328,7 +328,7 @@ def test_a_pruned_result_pruned_again_is_the_same(inner: Any, failed: bool, argu
 @given(st.lists(st.integers(0, 30_000), min_size=1, max_size=4), st.integers(60, 4_000))
 def test_clipped_results_come_to_their_budget_and_keep_start_and_end(lengths: list[int], budget: int) -> None:
     content = [result("S" + "x" * n + "E") for n in lengths]
-    sent = clipped_results(content, budget, "0123456789", 4.0)
+    sent = clipped_results(content, budget, Origin("0123456789"), 4.0)
     assert sum(len(result_text(b)) for b in sent) <= max(budget * 4, 200) + 120 * len(content)
     for before, after in zip(content, sent, strict=True):
         if after != before:
