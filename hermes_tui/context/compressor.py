@@ -24,7 +24,7 @@ from hermes_tui.context.engine import (
     Usage,
 )
 from hermes_tui.context.fidelity import fidelity
-from hermes_tui.context.messages import Block, Message, result_text, results_of
+from hermes_tui.context.messages import Block, Message, result_text, results_of, text_block
 from hermes_tui.context.planning import GAIN, Planner
 from hermes_tui.context.pointers import resolved
 from hermes_tui.context.pruning import Pruner
@@ -208,7 +208,8 @@ def replaced(view: ContextView, change: Change) -> tuple[Message, ...]:
         if entry.message is not None:
             found.append(entry.message)
         elif entry.summary is not None:
-            found.append(Message(entry.summary.id, entry.position, "user", entry.summary.content, "model"))
+            told = tuple(text_block(_block_text(block)) for block in entry.summary.sent_to(view.model))
+            found.append(Message(entry.summary.id, entry.position, "user", told, "model"))
     return tuple(found)
 
 

@@ -226,7 +226,7 @@ class Planner:
     def _summary_cap(self, sources: tuple[Message, ...]) -> int:
         """Scaled tokens the summary may take: the budget, and less than half of what it newly tells and updates."""
         told = sum(self.meter.message(m) for m in sources)
-        before = self.meter.content(self.view.summary.content) if self.view.summary else 0
+        before = self.meter.content(self.view.summary.sent_to(self.view.model)) if self.view.summary else 0
         return min(self.budgets.summary_cap, round(self.scale * (told + before)) // 2)
 
     def _run_pruned(self, cut: Cut) -> tuple[Cut, tuple[Prune, ...]] | None:

@@ -147,8 +147,10 @@ class Meter:
     def row(self, row: SentRow) -> int:
         """Unscaled tokens of one row of a request."""
         entry = row.entry
-        if entry is None or row.content is entry.content:
-            return self.content(row.content) if entry is None else self.entry(entry)
+        if entry is None or entry.message is None:  # a note; a summary, which depends on the model that it is sent to
+            return self.content(row.content)
+        if row.content is entry.content:
+            return self.entry(entry)
         kept = {id(block) for block in row.content}
         return self.entry(entry) - sum(self.block(b) for b in entry.content if id(b) not in kept)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hermes_tui.context.rendering import sent_rows
 from hermes_tui.context.view import ContextView
 from hermes_tui.tui.numbers import short
 from hermes_tui.tui.projection import whole_text
@@ -14,7 +15,9 @@ def original_of(view: ContextView, row: EntryRow) -> tuple[str, str, str]:
     if entry is None:
         return ("", "", "")
     if entry.summary is not None:
-        return (f"Summary v{entry.summary.version}, as sent", entry.summary.text, "")
+        sent = next((row.content for row in sent_rows(view) if row.entry is entry), entry.content)
+        text = "\n\n".join(str(block.get("text") or block.get("content") or "") for block in sent)
+        return (f"Summary v{entry.summary.version}, as sent", text, "")
     assert entry.message is not None
     title = f"{row.role} · {short(row.before)} tokens · {entry.message.id[-6:]}"
     note = ""

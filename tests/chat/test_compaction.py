@@ -16,6 +16,8 @@ from hermes_tui.chat.requests import sent_bodies
 from hermes_tui.context.compaction import without_secrets
 from hermes_tui.llm.messages_api import MessagesApi
 from hermes_tui.llm.provider import ModelInfo
+from hermes_tui.tui.originals import original_of
+from hermes_tui.tui.readings import EntryRow
 from tests.chat.stage import SUMMARY, FakeApi, Stage, canonical, sent_and_logged
 from tests.chat.test_compressing import LONG, QUICK, fill, summaries
 
@@ -59,6 +61,8 @@ async def test_the_providers_block_goes_first_with_the_ledger_beside_it_and_is_n
     assert summary is not None
     assert summary.block is not None
     assert first_block(sent) == summary.block.block
+    read = original_of(conversation.view, EntryRow(conversation.view.entries[0].position, "", "summary", "verbatim", "", "", 0))
+    assert summary.block.block["content"] in read[1]
     assert not conversation.view.entries[0].message
     await fill(on, 0.8)  # the newest block stands for the older one and all that came since
     await conversation.compress()

@@ -162,18 +162,6 @@ def test_any_window_from_two_thousand_to_two_million_works(window, floor, percen
     assert all(n.value and n.source for n in told)
 
 
-@given(st.lists(st.integers(1_000, 3_000_000), min_size=1, max_size=6))
-def test_an_overflow_teaches_a_stated_limit_and_only_downward(limits) -> None:
-    window, learned = 1_000_000, None
-    for limit in limits:
-        state = EngineState(window_learned={} if learned is None else {"m": learned})
-        in_force = state.window_learned.get("m", window)
-        if limit < in_force:  # what the conversation keeps of an error that states a limit
-            learned = limit
-        assert (learned or window) <= in_force
-    assert (learned or window) == min(window, *limits)
-
-
 def test_a_price_of_ones_own_has_no_step() -> None:
     listed = facts_of("claude-haiku-5-5", configured(), (), kind="anthropic", base_url=None)
     assert listed.price_step == Sourced(100_000, "genai-prices")

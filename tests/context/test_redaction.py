@@ -183,4 +183,4 @@ def test_long_texts_take_time_in_proportion(piece: str) -> None:
             spent.append(time.process_time() - started)
         return min(spent)
 
-    assert seconds(200_000) < 12 * max(seconds(50_000), 0.004)
+    assert seconds(80_000) < 12 * max(seconds(20_000), 0.002)

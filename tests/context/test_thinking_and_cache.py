@@ -14,8 +14,9 @@ from hermes_tui.context.ledger import Ledger
 from hermes_tui.context.messages import Block, Message
 from hermes_tui.context.rendering import carries_block, render, sent_rows
 from hermes_tui.context.summaries import ProviderBlock, Summary
+from hermes_tui.context.tokens import Meter
 from hermes_tui.context.view import Change, ContextView, Entry, Treatment
-from tests.strategies import conversations, view_of
+from tests.strategies import conversations, count, view_of
 
 MODELS = ("model-a", "model-b")
 BLOCK = ProviderBlock("model-a", {"type": "compaction", "content": "What was said.", "signature": "s", "tool_changes": []})
@@ -150,6 +151,10 @@ def test_a_providers_block_comes_first_untouched_for_its_model_alone_and_within_
     assert content[0]["type"] == ("compaction" if model == "model-a" else "text")
     assert content[-1]["text"].startswith("<earlier_conversation>")
     assert json.dumps(body).count('"cache_control"') <= 4
+    meter = Meter(count)
+    sizes = [meter.row(row) for row in sent_rows(view)]
+    assert sizes[0] == meter.content(summary.sent_to(model))
+    assert meter.estimate(view) == meter.floor(view) + sum(sizes)
     task = Entry(-2, message=Message("task", 0, "user", (text("Ship it."),), "user"))
     moved = replace(view, entries=(task, *view.entries))  # something stands before the summary: no place for a block
     assert not carries_block(moved)
