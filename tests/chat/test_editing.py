@@ -26,7 +26,7 @@ QUICK = ("--rate", "100000", "--words", "60", "--window", "12000")
 
 
 def long(n: int) -> str:
-    return " ".join(f"Step {n}.{k}: the importer stalls in src/part{n}_{k}.py while the queue is full." for k in range(30))
+    return " ".join(f"Step {n}.{k}: the importer stalls in src/part{n}_{k}.py while the queue is full." for k in range(60))
 
 
 async def fill(conversation: Conversation, share: float) -> None:
@@ -75,18 +75,6 @@ async def test_after_an_undo_automatic_compression_rests_until_the_context_has_g
     assert conversation.size == conversation.meter.size(conversation.view, conversation.state)
 
 
-async def test_an_edit_by_hand_waits_for_the_turn_that_runs(fake: Fake, stage: At) -> None:
-    on = stage(fake("--rate", "200", "--words", "60", "--window", "12000"))
-    conversation = await on.start()
-    turn = asyncio.ensure_future(conversation.send("hello"))
-    await on.until(lambda: on.said(TurnStarted))
-    await conversation.mark(on.said(TurnStarted)[0].message.id, "pin")
-    kinds = [type(e) for e in on.events if isinstance(e, TurnEnded | Edited)]
-    assert kinds == [TurnEnded, Edited]
-    await turn
-    assert conversation.view.entries[0].treatment is Treatment.PINNED
-
-
 async def test_what_another_process_undid_first_is_adopted_and_said(fake: Fake, stage: At) -> None:
     on = stage(fake(*QUICK))
     on.configure(summary__engine="deterministic", context__auto=False)
@@ -102,10 +90,15 @@ async def test_what_another_process_undid_first_is_adopted_and_said(fake: Fake, 
     await other.close()
 
 
-async def test_pins_hold_and_a_fork_goes_its_own_way(fake: Fake, stage: At) -> None:
-    on = stage(fake(*QUICK))
+async def test_pins_wait_for_the_turn_and_hold_and_a_fork_goes_its_own_way(fake: Fake, stage: At) -> None:
+    on = stage(fake("--rate", "2000", *QUICK[2:]))
     on.configure(summary__engine="deterministic", context__auto=False)
     conversation = await on.start()
+    turn = asyncio.ensure_future(conversation.send("hello"))
+    await on.until(lambda: on.said(TurnStarted))
+    await conversation.mark(on.said(TurnStarted)[0].message.id, "pin")
+    assert [type(e) for e in on.events if isinstance(e, TurnEnded | Edited)] == [TurnEnded, Edited]
+    await turn
     await fill(conversation, 0.9)
     pinned = conversation.view.entries[3].message
     assert pinned

@@ -73,7 +73,7 @@ def test_an_undo_is_whole_or_was_never_begun(found: dict) -> None:
             (1, 1, [2, 4], {2: 1, 4: 1}),
             (2, 2, [], {2: 2, 4: 2}),
         )
-    assert sum(seen["generation"] == 1 for seen in killed) > 8, "it was killed in the middle of the undo many times"
+    assert sum(seen["generation"] == 1 for seen in killed) > 3, "it was killed in the middle of the undo many times"
     assert whole["generation"] == 2
 
 
@@ -86,7 +86,7 @@ def test_a_fork_is_whole_or_was_never_begun_and_so_is_a_deletion(tmp_path: Path,
             assert (seen["broken"], seen["orphans"]) == (0, 0)
             assert seen["chains"] in (before, after)
             assert bool(seen["found"]) == (root in seen["chains"])
-        assert sum(seen["killed"] for seen in found[action]) > 6
+        assert sum(seen["killed"] for seen in found[action]) > 2
         assert found[action][-1]["chains"] == after
 
 

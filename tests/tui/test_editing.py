@@ -32,7 +32,7 @@ def long_talk(paths: Paths, *, compressed: bool = True) -> str:
     chain = store.create_chain(title="Refactor the importer", model=MODEL, system="Be brief.").chain
     for n in range(6):
         talk.say(store, chain, f"question {n}")
-        talk.reply(store, chain, " ".join(f"Step {n}.{k} of it changes src/part{k}.py." for k in range(60)))
+        talk.reply(store, chain, " ".join(f"Step {n}.{k} of it changes src/part{k}.py." for k in range(40)))
     if compressed:
         talk.applied(store, talk.summarise(store.view(chain), 1, 9))
     store.close()
