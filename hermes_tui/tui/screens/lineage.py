@@ -66,6 +66,7 @@ class KeyLine(Static):
     def ask(self, question: str) -> None:
         """Ask QUESTION; y is yes, everything else is no."""
         self._asks = self.can_focus = True
+        self.add_class("-asks")
         self.update(Content(question))
         self.focus()
 
@@ -87,6 +88,7 @@ class KeyLine(Static):
     def _answer(self, confirmed: bool) -> None:
         if self._asks:
             self._asks = self.can_focus = False
+            self.remove_class("-asks")
             self.say()
             self.post_message(self.Answered(confirmed))
 
