@@ -38,20 +38,22 @@ def resolved(view: ContextView, change: Change, pruner: Pruner | None = None) ->
 def reworded(view: ContextView, change: Change, pruner: Pruner) -> tuple[Entry, ...]:
     """The pruned entries of VIEW after CHANGE whose copy does not stand where they say, as they must be worded then."""
     opened, closed = {e.position: e for e in change.opened}, set(change.closed)
-    gone: dict[str, int] = {}  # text that stands in full no longer somewhere -> the last place where it did
     doubtful: list[tuple[int, Entry, Entry]] = []
     for at, entry in enumerate(view.entries):
-        if entry.message is None or entry.message.origin != "tool":
-            continue
         new = opened.get(entry.position, None if entry.position in closed else entry)
-        if new is not entry:
+        if new is not None and new.treatment is Treatment.PRUNED and new.message is not None and new.message.origin == "tool":
+            doubtful.append((at, entry, new))
+    if not doubtful:
+        return ()
+    gone: dict[str, int] = {}  # text that stands in full no longer somewhere -> the last place where it did
+    for entry in view.entries:
+        if entry.position in closed and entry.message is not None and entry.message.origin == "tool":
+            new = opened.get(entry.position)
             lost = set(_standing(entry)).difference(() if new is None else _standing(new))
             gone.update((text, entry.position) for text in lost if len(text) > PRUNED_OVER)
-        if new is None or new.treatment is not Treatment.PRUNED:
-            continue
-        if entry.treatment is Treatment.DROPPED:  # sent again: its copy may have gone meanwhile
+    for _, old, new in doubtful:
+        if old.treatment is Treatment.DROPPED:  # sent again: its copy may have gone meanwhile
             gone.update((text, view.entries[-1].position) for text in _pruned_texts(new))
-        doubtful.append((at, entry, new))
     found: list[Entry] = []
     copies = _copies(view, opened, closed) if gone else {}
     for at, old, new in doubtful:
@@ -67,7 +69,7 @@ def _standing(entry: Entry) -> Iterator[str]:
     """The results in ENTRY that are sent in full: also of a message others of whose results are pruned or clipped."""
     if entry.message is not None and entry.treatment is not Treatment.DROPPED:
         for original, now in zip(entry.message.content, entry.content, strict=False):
-            if original.get("type") == "tool_result" and now == original:
+            if original.get("type") == "tool_result" and (now is original or now == original):
                 yield result_text(original)
 
 
