@@ -63,6 +63,14 @@ def command_line(pid: int) -> str:
     return Path(f"/proc/{pid}/cmdline").read_text()
 
 
+def worked(pid: int) -> float:
+    """Seconds of processor time that process PID has used; a machine that is busy with other things makes them no more."""
+    if sys.platform != "linux":
+        return 0.0
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 @pytest.fixture
 async def model() -> AsyncIterator[EmbeddedModel]:
     made = EmbeddedModel()
@@ -71,6 +79,7 @@ async def model() -> AsyncIterator[EmbeddedModel]:
 
 
 @installed
+@pytest.mark.timeout(600)  # it is the nicest process of a machine that may be busy
 async def test_it_chats_overflows_lets_go_and_ends(model: EmbeddedModel) -> None:
     (info,) = await model.models()
     assert (info.window, info.max_output, info.tools) == (8_192, 2_048, False)
@@ -110,7 +119,7 @@ async def test_it_chats_overflows_lets_go_and_ends(model: EmbeddedModel) -> None
     assert overflow.value.stated_window == 8_192
     assert (overflow.value.stated_tokens or 0) > 9_000
 
-    # Hanging up in the middle of a long prompt gives the next one its turn: without it this would take minutes.
+    # Hanging up in the middle of a long prompt gives the next one its turn; the rest of it would be a minute's work or two.
     assert model._child is not None
     waiting = asyncio.ensure_future(reply_to(model, body(model, said("user", "long " * 7_000))))
     await asyncio.wait([waiting], timeout=1.0)
@@ -118,8 +127,9 @@ async def test_it_chats_overflows_lets_go_and_ends(model: EmbeddedModel) -> None
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await waiting
-    async with asyncio.timeout(30):
-        assert (await reply_to(model, body(model, said("user", "Hi"), max_tokens=2))).content
+    before = worked(model._child.pid)
+    assert (await reply_to(model, body(model, said("user", "Hi"), max_tokens=2))).content
+    assert worked(model._child.pid) - before < 5
 
     async with aclosing(
         model.stream(ModelRequest(body(model, said("user", "Tell a long story."), max_tokens=2_000)))
