@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from hermes_tui.context.signs import cut_after, cut_before
+
 LITERAL: Final = re.compile(
     r"https?://[^\s\"'<>)\]}]+"  # addresses
     r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)+"  # mail
@@ -59,10 +61,10 @@ def beginning(text: str, limit: int) -> str:
     """The first words of TEXT in at most LIMIT characters, with an ellipsis where some are left out."""
     if len(text) <= limit:
         return text
-    start = text[: limit - 1]
+    start = text[: cut_before(text, limit - 1)]
     if (space := start.rfind(" ")) > limit // 2:
         start = start[:space]
-    return start.rstrip(_JOINERS).rstrip(" ,;:.-–—") + "…"
+    return start.rstrip(" ,;:.-–—") + "…"
 
 
 def clip(text: str, limit: int) -> str:
@@ -71,18 +73,12 @@ def clip(text: str, limit: int) -> str:
         return text
     tail = limit // 3
     head = limit - tail - 3
-    start, end = text[:head], text[len(text) - tail :]
+    start, end = text[: cut_before(text, head)], text[cut_after(text, len(text) - tail) :]
     if (space := start.rfind(" ")) > head * 3 // 4:
         start = start[:space]
     if text[len(text) - tail - 1] != " " and 0 <= (space := end.find(" ")) < tail * 3 // 4:
         end = end[space + 1 :]
-    return f"{start.rstrip(_JOINERS)} … {end.lstrip(_JOINERS)}"
-
-
-_JOINERS: Final = (
-    "\u200c\u200d\ufe0e\ufe0f\u0300\u0301\u0302\u0303\u0308\u20e3\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
-)
-"""What belongs to the sign beside it: a cut through a sign that is made of several leaves none of these hanging."""
+    return f"{start} … {end}"
 
 
 def short_paths(paths: Iterable[str]) -> dict[str, str]:

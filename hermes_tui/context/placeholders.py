@@ -18,6 +18,7 @@ from hermes_tui.context.acts import NO_DECLARATION, Act, Declaration, act_of
 from hermes_tui.context.media import image_size
 from hermes_tui.context.messages import Block, result_text
 from hermes_tui.context.redaction import redact
+from hermes_tui.context.signs import cut_after, cut_before
 
 PRUNED_OVER: Final = 200
 """Characters: shorter results and arguments stay (the seed's rule). No placeholder is longer, so none is pruned again."""
@@ -38,10 +39,6 @@ _CONTROL: Final = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]?|[\]PX^_][^\x07\x1b]{0,256}(?:\x07|\x1b\\)?|[ -/]*[0-~]?)"  # sequences that terminals obey
     "|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff]"
 )
-_JOINERS: Final = (
-    " \u200c\u200d\ufe0e\ufe0f\u0300\u0301\u0302\u0303\u0308\u20e3\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
-)
-"""What a cut may not leave hanging: parts of a sign that is made of several."""
 _MARGIN: Final = 240
 """Characters beyond a cut that are redacted with what is kept, so that a secret which the cut falls into is still known."""
 _BLANKS: Final = 3
@@ -77,7 +74,7 @@ def quoted(text: str, most: int = LINE_KEPT) -> str:
         return ""
     start = text[: _BLANKS * max(most, ARGUMENT_KEPT) + _MARGIN]
     line = " ".join(without_secrets(without_controls(start)).split())
-    return line if len(line) <= most and len(start) == len(text) else line[: most - 1].rstrip(_JOINERS) + "…"
+    return line if len(line) <= most and len(start) == len(text) else line[: cut_before(line, most - 1)].rstrip() + "…"
 
 
 @lru_cache(maxsize=4_096)
@@ -177,7 +174,8 @@ def clipped_result(block: Block, cap: int, origin: Origin) -> Block:
     if gone <= len(note):
         return block
     text = redact(without_controls(result_text(block)))
-    start, end = text[:half].rstrip(_JOINERS), text[half:][-half:].lstrip(_JOINERS)
+    start, rest = text[: cut_before(text, half)].rstrip(), text[half:]
+    end = rest[cut_after(rest, len(rest) - half) :].lstrip()
     return {**block, "content": start + note.format(f"{gone:,}") + end}
 
 

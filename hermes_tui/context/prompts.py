@@ -13,6 +13,7 @@ from hermes_tui.context.acts import ERROR_LINE, act_of, one_line, strings_in
 from hermes_tui.context.facts import clip
 from hermes_tui.context.messages import Block, Message, calls_of, plain_text, results_of
 from hermes_tui.context.redaction import redact, redact_json
+from hermes_tui.context.signs import cut_after, cut_before
 from hermes_tui.context.summaries import SECTIONS, escape
 
 RESULT_LIMIT: Final = 2_000
@@ -76,7 +77,7 @@ def clipped_result(text: str, limit: int = RESULT_LIMIT) -> str:
     """TEXT in at most about LIMIT characters: its start, the lines between that tell of errors, its end."""
     if len(text) <= limit:
         return text
-    head, tail = limit // 2, limit // 4
+    head, tail = cut_before(text, limit // 2), len(text) - cut_after(text, len(text) - limit // 4)
     between = text[head : len(text) - tail]
     told: list[str] = []
     left = limit - head - tail

@@ -20,7 +20,7 @@ from hermes_tui.context.engine import Compression, EngineState, Plan, Summariser
 from hermes_tui.store import codec
 from hermes_tui.store.ids import new_id
 from hermes_tui.store.store import Store
-from tests.chat.answering import OTHER, Room
+from tests.chat.answering import OTHER, Answering, Room
 from tests.store.stored import DICE
 from tests.strategies import BEHAVIOURS, count, fewer
 
@@ -255,3 +255,46 @@ def test_after_a_change_of_model_the_budgets_are_those_of_a_conversation_opened_
         await room.close()
 
     asyncio.run(switched())
+
+
+@fewer(50)
+@given(DICE, st.sampled_from([2_048, 3_000]))
+def test_a_turn_that_was_compressed_is_compressed_again_only_once_it_has_grown(database: Store, dice: random.Random, window):
+    """Invariant 15: by a fifth of the room; and every step begins a session of its own, whose iterations are renewed twice."""
+
+    async def long_turn() -> None:
+        room = Room(database, dice, window=window)
+        room.model = Answering(dice, calls=0.9)
+        conversation = await room.begun(3)
+        await room.talk(conversation)
+        budgets = conversation.budgets
+        assert budgets is not None
+        boundaries = [
+            [e for e in some if isinstance(e, Compressed) and e.trigger != "overflow"]
+            for is_request, some in itertools.groupby(room.events, key=lambda e: isinstance(e, RequestStarted))
+            if not is_request
+        ]
+        within = [done for done in boundaries if done]
+        for earlier, later in itertools.pairwise(within):
+            assert later[0].tokens_before >= earlier[-1].tokens_after + 0.2 * budgets.room - 1
+        assert len(room.model.sent) <= 90 * 3
+        await room.close()
+
+    asyncio.run(long_turn())
+
+
+@fewer(100)
+@given(DICE, BEHAVE)
+def test_a_compression_by_hand_starts_no_turn(database: Store, dice: random.Random, behaviours):
+    """Invariant 15: what was told again asks for nothing, and nobody answers it."""
+
+    async def compressed() -> None:
+        room = Room(database, dice, behaviours=behaviours)
+        conversation = await room.begun(5)
+        said = await conversation.messages()
+        await conversation.compress()
+        assert room.model.sent == []
+        assert await conversation.messages() == said
+        await room.close()
+
+    asyncio.run(compressed())

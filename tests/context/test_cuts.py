@@ -9,9 +9,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_tui.context.groups import groups_of
-from hermes_tui.context.messages import calls_of, results_of
+from hermes_tui.context.messages import Message, calls_of, results_of
 from hermes_tui.context.view import Treatment
-from tests.context.histories import ANY, BLANK, GROWN, after, budgets_of, compressed, engine, planned, rows_of, told
+from tests.context.histories import (
+    ANY,
+    BLANK,
+    GROWN,
+    Grown,
+    after,
+    budgets_of,
+    carried,
+    compressed,
+    engine,
+    planned,
+    rows_of,
+    told,
+)
 
 pytestmark = pytest.mark.invariant
 
@@ -108,3 +121,31 @@ def test_the_regions_add_up_to_the_size_of_the_next_request(grown):
     size = engine().meter.size(grown.view, BLANK).tokens
     assert sum(tokens for _, tokens in plan.regions.tokens) == size
     assert sum(tokens for _, tokens in plan.regions.entries) <= size
+
+
+@given(GROWN)
+def test_what_is_summarised_is_what_was_said_not_what_stood_for_it(grown):
+    """Invariants 17 and 18: the originals of placeholders, each of them named as a source of the summary."""
+    done = carried(grown, "")
+    if done.summary is None:
+        return
+    gone = {e.position: e.message for e in done.plan.summarised if e.message}
+    assert [m.id for m in done.plan.sources] == [m.id for m in gone.values()]
+    assert all(source is gone[2 * source.sequence] for source in done.plan.sources)
+    assert done.summary.added == tuple(m.id for m in done.plan.sources)
+
+
+@given(GROWN, st.sampled_from([None, "", "ports"]))
+def test_nothing_is_compressed_while_a_call_is_unanswered(grown, focus):
+    """Invariant 1: not by hand either; a result that comes later still finds its call."""
+    n = grown.view.last_message.sequence + 1
+    call = {"type": "tool_use", "id": "open", "name": "read_file", "input": {"path": "a.py"}}
+    waiting = grown.view
+    if waiting.last_message.role == "assistant":
+        waiting = waiting.append(Message(f"m{n:04d}", n, "user", ({"type": "text", "text": "look"},), "user"))
+        n += 1
+    waiting = waiting.append(Message(f"m{n:04d}", n, "assistant", (call,), "model", "model-a"))
+    plan = planned(Grown(waiting, grown.window), focus)
+    assert (plan.kind, plan.prunes, plan.refusal.kind) == (None, (), "open_call")
+    decision = engine().should_compress(waiting, BLANK, budgets_of(waiting, grown.window), 0.0)
+    assert decision.action == "rest"

@@ -115,3 +115,36 @@ def test_the_checker_refuses_a_result_in_which_a_message_vanished(grown: Grown):
     anchor = newest_request(grown.view).position
     if anchor not in change.closed:
         assert violations(grown.view, type(change)((*change.closed, anchor), change.opened))
+
+
+DOCUMENTED = {
+    "text": {"type", "text", "cache_control"},
+    "thinking": {"type", "thinking", "signature"},
+    "tool_use": {"type", "id", "name", "input", "cache_control"},
+    "tool_result": {"type", "tool_use_id", "content", "is_error", "cache_control"},
+    "image": {"type", "source", "cache_control"},
+}
+"""The keys of each content block that the Messages API knows; a strict server refuses any other."""
+
+
+@given(GROWN)
+def test_a_request_holds_nothing_but_documented_keys(grown):
+    """Invariants 1 and 2: no mark of our own on a message or block, whatever was done with it."""
+    body = render(after(grown, told(grown)[1]), max_tokens=100)
+    assert set(body) <= {"model", "max_tokens", "system", "tools", "messages", "thinking"}
+    for message in body["messages"]:
+        assert set(message) == {"role", "content"}
+        for block in message["content"]:
+            assert set(block) <= DOCUMENTED[block["type"]]
+
+
+@given(GROWN)
+def test_thinking_goes_out_signed_and_to_its_own_model_or_not_at_all(grown):
+    """Invariant 8: and never after an edit before it, which breaks what it is bound to."""
+    view = after(grown, told(grown)[1])
+    for row in sent_rows(view):
+        for block in row.content:
+            if block["type"] == "thinking":
+                assert block["signature"]
+                assert row.entry.message.model == view.model
+                assert not [g for g, first in view.edit_marks if g > row.entry.written and first < row.entry.position]
