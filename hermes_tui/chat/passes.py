@@ -20,7 +20,7 @@ from hermes_tui.chat.standing import Standing, failed
 from hermes_tui.chat.summariser import REST_SECONDS, SummaryCalls, SummaryModel, on_this_loop
 from hermes_tui.context.answers import sound_compression, sound_plan
 from hermes_tui.context.check import violations
-from hermes_tui.context.engine import Compression, Plan, Refusal, Summariser, Trigger
+from hermes_tui.context.engine import Compression, EngineState, Plan, Refusal, Summariser, Trigger
 from hermes_tui.context.notes import fitted, notes_limit
 from hermes_tui.context.planning import GAIN
 from hermes_tui.context.regions import Regions
@@ -104,7 +104,8 @@ class Passes:
         if plan.kind == "summarise":
             if self.model is not None and self.asks_model and not by_code:
                 notes = "" if looking else await self._remembering.before(plan)
-                calls = SummaryCalls(at, self._requests, self.model, plan.view or at.view, self._cost_of, self._delays)
+                view, compacts = plan.view or at.view, self._compacts
+                calls = SummaryCalls(at, self._requests, self.model, view, self._cost_of, self._delays, compacts=compacts)
                 limit = notes_limit(self.model.facts.window.value)
                 given = calls.summariser(fitted(notes, limit, at.meter.count))
                 keeper = None if looking or self.model.embedded else self._remembering.notes_by_model
@@ -137,6 +138,7 @@ class Passes:
     async def _learn(self, calls: SummaryCalls, made: Compression) -> None:
         """Let the model rungs rest where they could not be reached, or were paid twice in a row for nothing."""
         at = self._at
+        await at.keep(self._with_compactions(calls, made))
         if made.rung not in ("", "deterministic"):
             await at.keep(replace(at.state, answers_refused=0))
             return
@@ -156,20 +158,41 @@ class Passes:
                 )
             )
 
+    def _with_compactions(self, calls: SummaryCalls, made: Compression) -> EngineState:
+        """The state after the provider's own compaction was asked, where it was: paid twice in a row for nothing, it rests."""
+        state = self._at.state
+        if made.rung == "api":
+            return replace(state, compactions_refused=0)
+        if not calls.compacted:
+            return state
+        if state.compactions_refused + 1 < REFUSED_AT_MOST:
+            return replace(state, compactions_refused=state.compactions_refused + 1)
+        return replace(state, compactions_refused=0, compaction_rests_until=self._clock() + REST_SECONDS)
+
+    @property
+    def _compacts(self) -> bool:
+        """Whether the provider is asked to compact by itself now."""
+        at = self._at
+        return compacts_by_itself(at.settings, at.facts) and self._clock() >= at.state.compaction_rests_until
+
     @property
     def writer(self) -> str:
         """Who writes summaries now."""
         if self.model is None or self.rests:
             return "code alone"
-        return "the provider's own compaction" if compacts_by_itself(self._at.settings, self._at.facts) else self.model.model
+        return "the provider's own compaction" if self._compacts else self.model.model
 
     @property
     def not_compacting(self) -> str:
         """Why the provider does not compact by itself although the user wants it, "" where it does or need not."""
         at = self._at
-        if at.settings.summary.engine != "api" or compacts_by_itself(at.settings, at.facts):
+        if at.settings.summary.engine != "api" or self._compacts:
             return ""
-        return f"{at.facts.info.id} offers no compaction of its own: {self.model.model if self.model else 'code'} summarises"
+        writer = self.model.model if self.model else "code"
+        if compacts_by_itself(at.settings, at.facts):
+            until = time.strftime("%H:%M", time.localtime(at.state.compaction_rests_until))
+            return f"the provider's compaction was of no use twice: {writer} summarises until {until}"
+        return f"{at.facts.info.id} offers no compaction of its own: {writer} summarises"
 
     @property
     def rests(self) -> str:

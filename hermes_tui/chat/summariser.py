@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from hermes_tui.chat.events import RetryScheduled, SummaryGrew, UsageReported
 from hermes_tui.chat.facts import ModelFacts
-from hermes_tui.chat.limits import compacts_by_itself
 from hermes_tui.chat.replies import CostOf, streamed
 from hermes_tui.chat.requests import Requests, parameters_for, posted
 from hermes_tui.chat.standing import Standing
@@ -75,6 +74,7 @@ class SummaryCalls:
         cost: dollars that they cost, None while no price is known.
         unreachable: the model could not be reached, retries included.
         answered: calls that came to an end, and are paid for.
+        compacted: those of them that had the provider compact by itself (COMPACTS).
     """
 
     def __init__(
@@ -86,15 +86,19 @@ class SummaryCalls:
         cost_of: CostOf,
         delays: Sequence[float],
         purpose: Purpose = "summary",
+        *,
+        compacts: bool = False,
     ) -> None:
         self._at, self._requests, self._model, self._view = standing, requests, model, view
         self._cost_of, self._delays = cost_of, tuple(delays)[:RETRIES]
         self._purpose: Purpose = purpose
+        self._compacts = compacts
         self._calls = 0
         self._running: set[asyncio.Task[Any]] = set()
         self.cost: float | None = None
         self.unreachable = False
         self.answered = 0
+        self.compacted = 0
 
     def summariser(self, notes: str) -> Summariser:
         """What the engine is given; NOTES are the memory provider's."""
@@ -106,7 +110,7 @@ class SummaryCalls:
             calls=1 if self._model.embedded else 8,
             notes=notes,
             prompt=self._at.settings.summary.prompt,
-            compact=self.compact if compacts_by_itself(self._at.settings, self._at.facts) else None,
+            compact=self.compact if self._compacts else None,
         )
 
     async def ask(self, prompt: SummaryPrompt) -> str:
@@ -200,6 +204,7 @@ class SummaryCalls:
         row = await self._requests.record(self._view, "summary", model, {"betas": list(parameters.betas)}, body, None)
         ended = await self._streamed(row, provider, ModelRequest(body, parameters.betas), prompt.tokens)
         await self._account(row, ended, prompt.tokens, self._cost_of, model)
+        self.compacted += 1
         block = next((b for b in ended.content if b.get("type") == "compaction"), None)
         if block is None:
             raise SummariserFailed(f"{model} compacted nothing ({ended.stop_reason}).", transport=False)

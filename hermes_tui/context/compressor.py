@@ -139,7 +139,9 @@ class ContextCompressor(ContextEngine):
         compacted, failed = await self._compacted(plan, work, summariser)
         if compacted is not None:
             return self._with_summary(plan, compacted, "api", ())
-        written = await write_summary(work, None if failed and failed.transport else summariser, self.meter.count)
+        if failed is not None and summariser is not None:  # what was asked in vain is one of the pass's calls
+            summariser = None if failed.transport else replace(summariser, calls=summariser.calls - 1)
+        written = await write_summary(work, summariser, self.meter.count)
         failures = (*((failed.reason,) if failed else ()), *written.failures)
         if written.refused:
             return self._refused(plan, "summary_refused", "No summary was accepted; nothing changed.", failures)

@@ -76,6 +76,8 @@ class EngineState:
         stopped_at: when, and at which size, automatic runs were stopped (None: they are not).
         model_rests_until: until when model rungs rest after a transport failure, or answers refused in a row (0: they do not).
         answers_refused: passes in a row whose model was paid for answers of which none was accepted.
+        compactions_refused: the same of the provider's own compaction, and
+        compaction_rests_until: until when it rests for that (0: it does not).
         window_learned: a window that an overflow error stated, by model; it only ever goes down.
         rest_until_size: after an undo, automatic runs rest until the size reaches this (0: no rest).
         last_request: when the last answered request went out, where the model's provider caches prompts (0: unknown).
@@ -89,6 +91,8 @@ class EngineState:
     stopped_at: tuple[float, int] | None = None
     model_rests_until: float = 0.0
     answers_refused: int = 0
+    compactions_refused: int = 0
+    compaction_rests_until: float = 0.0
     window_learned: Mapping[str, int] = field(default_factory=dict)
     rest_until_size: int = 0
     last_request: float = 0.0

@@ -19,7 +19,7 @@ from hermes_tui.llm.provider import ModelInfo
 from hermes_tui.tui.originals import original_of
 from hermes_tui.tui.readings import EntryRow
 from tests.chat.stage import SUMMARY, FakeApi, Stage, canonical, sent_and_logged
-from tests.chat.test_compressing import LONG, QUICK, fill, summaries
+from tests.chat.test_compressing import LONG, QUICK, Clock, fill, summaries
 
 Fake = Callable[..., FakeApi]
 At = Callable[[FakeApi], Stage]
@@ -229,3 +229,23 @@ async def test_compacted_beside_a_long_talk_with_tools_and_thinking_no_request_i
     assert {r.status for r in on.store.requests(conversation.chain)} <= {"done", "cancelled"}
     assert on.store.view(conversation.chain) == conversation.view
     sent_and_logged(on.store, conversation.chain, api)
+
+
+async def test_a_compaction_that_is_of_no_use_is_not_paid_for_again_and_again(fake: Fake, stage: At) -> None:
+    on, clock, model = stage(fake(*OFFERED)), Clock(), "claude-fault-longsummary"
+    on.configure(summary__engine="api")
+    infos = (ModelInfo(model, window=12_000, compaction=True),)
+    parts: dict[str, Any] = {"summary_model": "other", "model": model, "infos": infos, "foreground": True, "clock": clock}
+    conversation = await on.start(summary_provider=summaries(*[SUMMARY] * 6), **parts)
+    for _ in range(3):
+        await fill(on, 0.6)
+        await conversation.compress()
+    assert {e.compression.rung for e in on.said(Compressed)} == {"model"}
+    asked = [r.model for r in on.store.requests(conversation.chain) if r.purpose == "summary"]
+    assert asked.count(model) == 2
+    assert "was of no use twice: other summarises until" in conversation.engine_status
+    again = await Conversation.open(await on.parts(**parts), conversation.chain)
+    assert "was of no use twice" in again.engine_status
+    clock.now += 601
+    assert not again.engine_status
+    await again.close()
