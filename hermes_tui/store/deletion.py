@@ -20,6 +20,7 @@ def delete_chain(connection: Connection, chain: str) -> bool:
     """
     if connection.execute(select(sessions.c.id).where(sessions.c.chain == chain).limit(1)).first() is None:
         return False
+    connection.exec_driver_sql("PRAGMA secure_delete = ON")  # what is deleted is wiped in the file, not only unlinked
     named = _ids(connection, entries.c.message, entries.c.chain == chain, entries.c.message.is_not(None))
     said = _ids(connection, messages.c.id, messages.c.chain == chain)
     told = _ids(connection, entries.c.summary, entries.c.chain == chain, entries.c.summary.is_not(None))
@@ -34,6 +35,7 @@ def delete_chain(connection: Connection, chain: str) -> bool:
     _forget_summaries(connection, told | written)
     _forget_messages(connection, named | said)
     _forget_texts(connection, used)
+    search.wipe(connection)
     return True
 
 

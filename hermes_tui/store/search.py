@@ -90,6 +90,12 @@ def forget(connection: Connection, number: int, content: Sequence[Block]) -> Non
             connection.execute(command, {"number": number, "held": held})
 
 
+def wipe(connection: Connection) -> None:
+    """Let no word be left in the indexes that is only in what was taken out: until they are merged, they mark it as gone."""
+    for index in ("words", *(("runs",) if has_runs(connection) else ())):
+        connection.execute(text(f"INSERT INTO {index}({index}) VALUES ('optimize')"))
+
+
 def _indexed(content: Sequence[Block]) -> tuple[str, str]:
     """What of CONTENT is indexed as words, and as runs."""
     found = searchable(content)

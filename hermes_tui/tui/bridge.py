@@ -276,6 +276,7 @@ class Bridge:
         if event.target is not None:
             text = taken_back_text(event.kind, event.tokens_before, event.tokens_after, event.counts)
             self._screen.transcript.append(Divider(f"edit:{event.edit}", text))
+            self._screen.activity.change(prepared=False)  # what was prepared was for what is no more
         self._desk.compressed()
 
     def _nothing_edited(self, event: happened.NothingEdited) -> None:

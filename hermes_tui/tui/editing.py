@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from hermes_tui.store.records import ChainRecord
     from hermes_tui.tui.desk import Desk
 
-WATCHED: Final = "A replay is only watched: nothing in it is undone, pinned, dropped or forked."
+WATCHED: Final = "A replay is only watched: nothing in it is undone, pinned, dropped, forked or deleted."
 PAST: Final = "The past is read-only. t goes to the tip, where this can be done."
 FORKED: Final = "This is a fork: it goes on from here by itself. The conversation it came from stays as it is; F3 shows both."
 
@@ -86,6 +86,8 @@ async def fork_at(desk: Desk, chain: str, generation: int) -> None:
 async def delete(desk: Desk, chain: ChainRecord) -> str:
     """Delete CHAIN, putting it away first where it lies open; returns why it was not, "" where it was."""
     conversation = desk.conversation
+    if desk.player_runs:
+        return WATCHED
     try:
         if conversation is not None and conversation.chain == chain.id:
             if conversation.busy:

@@ -341,3 +341,14 @@ def test_deleting_a_fork_leaves_its_parent_whole(store: Store) -> None:
     applied(store, summarise(store.view(fork), 1, 4))
     store.delete_chain(fork)
     assert (counts(store), store.view(chain), store.edits(chain), store.history(chain)) == was
+
+
+def test_what_was_deleted_is_not_left_in_the_file(path: Path) -> None:
+    store = Store.open(path)
+    other, chain = start(store), start(store, title="a cormorant")
+    turns(store, other, 2)
+    turns(store, chain, 2)
+    say(store, chain, "the cormorant " * 2_000)
+    store.delete_chain(chain)
+    store.close()
+    assert b"cormorant" not in b"".join(file.read_bytes() for file in path.parent.glob(path.name + "*"))
