@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Final
 
 from hermes_tui.chat import breaker
+from hermes_tui.chat.counting import Counting
 from hermes_tui.chat.events import (
     CompressionStarted,
     CompressionStopped,
@@ -47,6 +48,7 @@ class Compressing:
     Args:
         standing: where the conversation stands.
         passes: plans, carries out and applies.
+        counting: has the server count where an estimate is near a trigger.
         interrupt: Esc for what a turn waits for.
         boundary: held by a turn for all its time; whoever applies a compression between turns takes it.
         clock: seconds since the epoch.
@@ -60,6 +62,7 @@ class Compressing:
         self,
         standing: Standing,
         passes: Passes,
+        counting: Counting,
         interrupt: Interrupt,
         boundary: asyncio.Lock,
         clock: Clock,
@@ -67,7 +70,7 @@ class Compressing:
         foreground: bool,
     ) -> None:
         self._at, self._passes, self._interrupt, self._boundary_lock = standing, passes, interrupt, boundary
-        self._clock, self._foreground = clock, foreground
+        self._clock, self._foreground, self._counting = clock, foreground, counting
         self._background = Interrupt()
         self._running: asyncio.Future[None] | None = None
         self._yields = False
@@ -143,6 +146,8 @@ class Compressing:
             await self._apply_by_hand()
         if not self._grown_again():
             return
+        if self._at.settings.context.auto:
+            await self._counting.near_trigger()
         for _ in range(PASSES):
             due = await self._due(trigger)
             if due is None or await self._pass(trigger, due.plan) not in WENT_ON:

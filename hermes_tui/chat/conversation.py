@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from hermes_tui.chat.cache import CacheAccount, account_of
 from hermes_tui.chat.calls import Calls
 from hermes_tui.chat.compressing import Compressing
+from hermes_tui.chat.counting import Counting
 from hermes_tui.chat.editing import Editing
 from hermes_tui.chat.effective import Number, numbers
 from hermes_tui.chat.events import ContextChanged, MessageQueued, NoticeRaised
@@ -74,7 +75,11 @@ class Conversation:
         self._lock = asyncio.Lock()
         self._sending = False
         self._closed = False
-        self._compressing = Compressing(standing, passes, self._interrupt, self._lock, parts.clock, foreground=parts.foreground)
+        quiet = parts.foreground
+        self._counting = Counting(standing, requests, parts.provider, parts.clock, foreground=quiet)
+        self._compressing = Compressing(
+            standing, passes, self._counting, self._interrupt, self._lock, parts.clock, foreground=quiet
+        )
         self._editing = Editing(standing, self._compressing, self._lock)
         replies = Replies(standing, requests, parts.provider, self._interrupt, parts.cost, parts.retry_delays)
         calls = Calls(standing, parts.tools, self._interrupt)
@@ -265,6 +270,7 @@ class Conversation:
     async def _surveyed(self) -> None:
         if not self.parts.foreground and not self._closed:
             await self._at.survey()
+            self._counting.idle()
 
     def cancel(self) -> None:
         """Esc: stop what runs now. A turn keeps the partial reply; one that waits for a summary takes the deterministic rung;
@@ -326,6 +332,14 @@ class Conversation:
         except StoreError as problem:
             self.parts.publish(NoticeRaised(problem.sentence, severity="error"))
         await self._surveyed()
+
+    async def count(self) -> None:
+        """Have the server count the next request, as `CountDue` asked for. Where it cannot, the estimate stands."""
+        try:
+            await self._counting.count()
+        except (RuntimeError, StoreError):
+            if not self._closed:  # closed meanwhile, its threads have gone
+                raise
 
     def preview(self, focus: str | None = None) -> Plan:
         """What compressing now would do: no writes, no calls, and what the real run then does. Slow on long contexts.

@@ -121,6 +121,11 @@ class SummaryDue:
 
 
 @dataclass(frozen=True, slots=True)
+class CountDue:
+    """Nothing runs, and the size is not measured as it stands: whoever owns the tasks runs ``Conversation.count``."""
+
+
+@dataclass(frozen=True, slots=True)
 class CompressionStarted:
     """A compression began (in the background when ``background``)."""
 
@@ -225,7 +230,7 @@ class NoticeRaised:
 
 Event = (
     MessageStored | MessageQueued | TurnStarted | RequestStarted | BlockOpened | BlockGrew | BlockClosed | ToolStarted
-    | ToolEnded | RetryScheduled | UsageReported | TurnEnded | ContextChanged | SummaryDue | CompressionStarted
+    | ToolEnded | RetryScheduled | UsageReported | TurnEnded | ContextChanged | SummaryDue | CountDue | CompressionStarted
     | SummaryAwaited | SummaryGrew | SummaryPrepared | Compressed | NothingCompressed | CompressionStopped
     | Edited | NothingEdited | TipAdopted | NoticeRaised
 )  # fmt: skip

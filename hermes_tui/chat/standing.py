@@ -220,6 +220,16 @@ class Standing:
         await self.keep(state)
         await self.refresh()
 
+    @property
+    def is_live(self) -> bool:
+        """Whether a provider answers, not a recording."""
+        return self._trusts_usage is None
+
+    async def counted(self, view: ContextView, tokens: int) -> None:
+        """Anchor the size on what the provider counted for the request that VIEW is rendered into; none was sent."""
+        await self.keep(await self.off.thought(self.meter.measured, self.state, view, Usage(input=tokens)))
+        await self.refresh()
+
     async def cached(self, view: ContextView, usage: Usage) -> Usage:
         """USAGE of the request that VIEW was rendered into with what it missed of the cache, taken into the account."""
         if self._trusts_usage is not None:  # a recording's numbers are of requests that were not ours

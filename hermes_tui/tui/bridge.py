@@ -61,6 +61,7 @@ class Bridge:
             happened.TurnEnded: self._turn_ended,
             happened.ContextChanged: lambda event: self._desk.refresh_soon(),
             happened.SummaryDue: lambda event: self._desk.prepare(),
+            happened.CountDue: lambda event: self._desk.count(),
             happened.CompressionStarted: self._compression_started,
             happened.SummaryGrew: self._summary_grew,
             happened.SummaryPrepared: self._summary_prepared,

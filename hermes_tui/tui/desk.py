@@ -251,6 +251,12 @@ class Desk:
         if conversation is not None:
             self.work(self._compression(conversation.prepare()), "compression", "prepare")
 
+    def count(self) -> None:
+        """The size should be counted: have the server do it beside everything else."""
+        conversation = self.conversation
+        if conversation is not None:
+            self.work(conversation.count(), "inspector", "count")
+
     async def _compression(self, work: Coroutine[Any, Any, None]) -> None:
         """Run a compression; whatever way it ends, the screen says that it has ended."""
         try:
