@@ -196,7 +196,8 @@ class Bench:
         if conversation is None:
             return
         if isinstance(event, RequestStarted):
-            prompt = prompt_of(conversation.view, conversation.state, heard.meter)
+            scale = heard.meter.scale(conversation.view, conversation.state)
+            prompt = prompt_of(conversation.view, event.tokens, scale, heard.meter)
             heard.uses.append((cache_use(heard.prompt, prompt), 0))
             heard.prompt, heard.said = prompt, 0
             heard.sizes.append(event.tokens)

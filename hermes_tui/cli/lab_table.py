@@ -128,7 +128,8 @@ def print_tables(
             write_text(line)
         for line in table(rows, width):
             write_text(line)
-        for line in (*_notes(rows), "", *_legend(model)):
+        notes = list(_notes(rows, settings))
+        for line in (*([""] if notes else []), *notes, "", *_legend(model)):
             for part in textwrap.wrap(line, width, subsequent_indent="  ", break_on_hyphens=False) or [""]:
                 write_text(part)
         if model is not models[-1]:
@@ -197,7 +198,7 @@ _KEPT: Final = (
 )
 
 
-def _notes(rows: Sequence[Row]) -> Iterator[str]:
+def _notes(rows: Sequence[Row], settings: Settings) -> Iterator[str]:
     """What the numbers alone would not say."""
     least = min((row.window for row in rows if row.window), default=0)
     for row in rows:
@@ -208,8 +209,15 @@ def _notes(rows: Sequence[Row]) -> Iterator[str]:
             yield (
                 f"{where}: up to {short(tried.peak)} tokens do not fit a window of {short(least)}; it is there to compare with."
             )
+    if settings.summary.engine != "deterministic" and any(row.tried.summarised and row.tried.summaries is None for row in rows):
+        yield "Nobody knows what the model took for its summaries; the cost leaves them out where that is so."
     if any(row.window for row in rows) and not any(row.tried.edits for row in rows):
         yield "No run reached its threshold, so nothing was compressed. A smaller --window or --threshold shows more."
+
+
+def _rate(dollars: float) -> str:
+    """A price in whole cents, or in as many digits as it has."""
+    return f"${dollars:.2f}" if round(dollars, 2) == dollars else f"${dollars:g}"
 
 
 def _legend(model: Priced) -> Iterator[str]:

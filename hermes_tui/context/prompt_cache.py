@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hermes_tui.context.engine import EngineState
 from hermes_tui.context.rendering import sent_rows
 from hermes_tui.context.tokens import Meter
 from hermes_tui.context.view import ContextView
@@ -40,9 +39,15 @@ class CacheUse:
     broken: bool
 
 
-def prompt_of(view: ContextView, state: EngineState, meter: Meter) -> Prompt:
-    """The prompt that VIEW is sent as. What was measured beyond the estimates is the system's share, as in the regions."""
-    scale, size = meter.scale(view, state), meter.size(view, state).tokens
+def prompt_of(view: ContextView, size: int, scale: float, meter: Meter) -> Prompt:
+    """The prompt of SIZE tokens that VIEW is sent as; what the rows do not account for is the system's share.
+
+    Args:
+        view: what is sent.
+        size: the size of the request, as the gauge shows it.
+        scale: real tokens per estimated token.
+        meter: the estimates.
+    """
     rows = sent_rows(view)
     tokens = [round(scale * meter.row(row)) for row in rows]
     parts = ((view.model, view.system, view.tools), *((row.role, row.content) for row in rows))

@@ -39,20 +39,20 @@ def run(capfd, monkeypatch, tmp_path):
 @pytest.fixture
 def recording(tmp_path) -> Path:
     path = tmp_path / "recording.json"
-    path.write_text(json.dumps({"title": "Modules", "system": "Be brief.", "messages": work(12)}))
+    path.write_text(json.dumps({"title": "Modules", "system": "Be brief.", "messages": work(8)}))
     return path
 
 
 def test_an_object_a_run_and_every_context_in_a_file(run, recording, tmp_path):
     folder = tmp_path / "contexts"
-    code, out, err = run(recording, "--window", 18000, "--json", "--contexts", folder)
+    code, out, err = run(recording, "--window", 12000, "--json", "--contexts", folder)
     assert (code, err) == (0, "")
     found = events(out)
     assert [row["engine"] for row in found] == ["none", "truncate-oldest", "hermes-like", "compressor"]
     for row in found:
         assert list(row) == KEYS
-        assert row["messages"] == 48
-        assert row["requests"] == 24
+        assert row["messages"] == 32
+        assert row["requests"] == 16
         assert row["model"] == "claude-sonnet-5-5"
         assert row["compressions"] == row["prunes"] + row["summaries"] >= row["cache_breaks"]
         assert row["sessions"] == 1 + row["summaries"]
@@ -63,7 +63,9 @@ def test_an_object_a_run_and_every_context_in_a_file(run, recording, tmp_path):
     none, *others = found
     assert (none["window"], none["threshold_tokens"], none["compressions"], none["cache_breaks"]) == (None, None, 0, 0)
     assert all(row["compressions"] and row["peak_tokens"] < none["peak_tokens"] for row in others)
-    assert found[3]["cache_breaks"] == found[3]["compressions"], "an edit of ours breaks the cache once"
+    assert found[3]["cache_breaks"] >= found[3]["compressions"] - 1, (
+        "an edit breaks the cache once, unless nothing is sent after it"
+    )
     rates = none["price"]
     cost = (
         none["cache_read_tokens"] * rates["cache_read"]
@@ -79,6 +81,16 @@ def test_an_object_a_run_and_every_context_in_a_file(run, recording, tmp_path):
         for context in contexts:
             assert list(context) == ["cut", "kind", "model", "max_tokens", "system", "tools", "messages"]
             assert complaint({key: context[key] for key in list(context)[2:]}) is None
+
+
+def test_two_processes_tell_what_one_tells(run, tmp_path, monkeypatch):
+    path = tmp_path / "recording.json"
+    path.write_text(json.dumps(work(3)))
+    order = (path, "--engine", "truncate-oldest", "--engine", "none", "--window", 4096, "--json")
+    alone = run(*order)
+    monkeypatch.setattr("hermes_tui.cli.lab_runs.WORTH_A_PROCESS", 0)
+    assert run(*order) == alone
+    assert [row["engine"] for row in events(alone[1])] == ["none", "truncate-oldest"]
 
 
 def test_a_row_for_each_combination_sorted_by_window_and_threshold(run, tmp_path):
@@ -114,7 +126,7 @@ def test_the_table_fits_and_says_what_its_numbers_mean(run, recording):
     assert (code, err) == (0, "")
     said = out.splitlines()
     assert max(map(len, said)) <= 120
-    assert said[0] == "Modules: 48 messages, 24 requests, at the prices of claude-sonnet-5-5"
+    assert said[0] == "Modules: 32 messages, 16 requests, at the prices of claude-sonnet-5-5"
     for name in ("none", "truncate-oldest", "hermes-like", "compressor"):
         assert any(line.startswith(name) for line in said)
     assert "million tokens (genai-prices)" in " ".join(out.split())

@@ -48,15 +48,19 @@ def said(sequence: int, text: str) -> Message:
     return Message(f"m{sequence}", sequence, role, (text_block(text),), origin, "m" if origin == "model" else None)  # type: ignore[arg-type]
 
 
+def sized(view: ContextView, state: EngineState, meter: Meter) -> Prompt:
+    return prompt_of(view, meter.size(view, state).tokens, meter.scale(view, state), meter)
+
+
 def test_a_views_prompt_has_the_gauges_size_and_every_row_that_is_sent():
     meter, view = Meter(count), ContextView("c", "s", 0, "m", "Be brief.")
     for n in range(6):
         view = view.append(said(n, f"what was said as number {n} " * 20))
     state = meter.measured(BLANK, view, Usage(input=5_000))
-    now = prompt_of(view, state, meter)
+    now = sized(view, state, meter)
     assert now.size == sum(now.tokens) == 5_000, "what was measured beyond the rows is the system's share"
     assert len(now.parts) == 1 + len(sent_rows(view))
-    grown = prompt_of(view.append(said(6, "more")), state, meter)
+    grown = sized(view.append(said(6, "more")), state, meter)
     use = cache_use(now, grown)
     assert (use.read, use.broken) == (5_000, False)
     assert use.written == grown.size - 5_000 > 0
@@ -68,7 +72,7 @@ def test_an_edit_costs_the_cache_from_its_place_on():
         view = view.append(said(n, f"what was said as number {n} " * 20))
     first = view.entries[2]
     edited = view.apply(Change((4,), (Entry(4, first.message, None, Treatment.PRUNED, (text_block("gone"),)),)))
-    before, now = prompt_of(view, BLANK, meter), prompt_of(edited, BLANK, meter)
+    before, now = sized(view, BLANK, meter), sized(edited, BLANK, meter)
     use = cache_use(before, now)
     assert use.broken
     assert use.read == sum(before.tokens[:3])
