@@ -75,7 +75,7 @@ class HermesLike(Policy):
         spans = self.spans(slim, state)
         cut = self._cut(spans, bool(view.system), round(TAIL_CEILING * TAIL_RATIO * self.threshold(budgets)))
         if cut is None:
-            return base
+            return self._pruned_alone(base, tuple(pruned.values()))
         told = [spans[i] for i in cut.middle]
         gone = {p for span in told for p in span.positions}
         closed = [e for e in view.entries if e.position in gone or e.summary is not None]
@@ -117,6 +117,14 @@ class HermesLike(Policy):
         closed = (*(e.position for e in plan.summarised), *(p.entry.position for p in plan.prunes))
         opened = (Entry(plan.summary_position, summary=summary), *(p.entry for p in plan.prunes))
         return self._measured(Compression(plan, Change(closed, opened), summary=summary, rung="deterministic"))
+
+    @staticmethod
+    def _pruned_alone(base: Plan, prunes: tuple[Prune, ...]) -> Plan:
+        """Where pruning has left no middle it is all that is done."""
+        if not prunes:
+            return base
+        gone = sum(p.tokens_before - p.tokens_after for p in prunes)
+        return replace(base, kind="prune", refusal=None, prunes=prunes, tokens_after=base.tokens_before - gone)
 
     def _prunes(self, view: ContextView, scale: float) -> Iterator[Prune]:
         """Step 1: the results that give way to the placeholder."""
