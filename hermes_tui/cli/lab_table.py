@@ -225,9 +225,13 @@ def _legend(model: Priced) -> Iterator[str]:
     if price is None:
         yield f'Nobody knows the price of {model.id}: set models."{model.id}".price in the config file.'
     else:
-        rates = (
-            f"${price.input:g} in, ${price.output:g} out, ${price.cache_write:g} cache write, ${price.cache_read:g} cache read"
+        named = (
+            ("in", price.input),
+            ("out", price.output),
+            ("cache write", price.cache_write),
+            ("cache read", price.cache_read),
         )
+        rates = ", ".join(f"{_rate(dollars)} {name}" for name, dollars in named)
         yield (
             f"cost warm: dollars for all requests at {rates} for a million tokens ({price.source}). The cache never goes cold: "
             "each request reads what it begins with like the one before it, and writes the rest; a cache break is one that "
