@@ -85,12 +85,17 @@ def redoable(edits: Iterable[Made]) -> int:
     Raises:
         EditRefused: there is none, or another edit came after it, which the redo would take back.
     """
-    for edit in reversed(in_effect(edits)):
+    standing = in_effect(edits)
+    for edit in reversed(standing):
         if edit.kind == "undo" and edit.generation is not None:
             return edit.generation
         if edit.kind not in TAKEN_BACK:
             break
-    raise EditRefused("nothing", "There is nothing to redo: the newest edit of this context is not an undo.")
+    if any(edit.kind == "undo" for edit in standing):
+        raise EditRefused(
+            "nothing", "The context was edited since the undo. /undo takes that back; then there is something to redo."
+        )
+    raise EditRefused("nothing", "There is nothing to redo: nothing of this context was undone.")
 
 
 def taken_back(view: ContextView, rows: Sequence[Row], edits: Sequence[Made], target: int, kind: EditKind) -> Edit:

@@ -5,6 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hermes_tui.chat import breaker
 from hermes_tui.chat.conversation import Conversation
 from hermes_tui.chat.events import (
     BlockGrew,
@@ -16,6 +20,8 @@ from hermes_tui.chat.events import (
     TurnEnded,
     TurnStarted,
 )
+from hermes_tui.context.budgets import Sourced, budgets_for
+from hermes_tui.context.engine import EngineState
 from hermes_tui.context.view import Treatment
 from tests.chat.stage import FakeApi, Stage
 from tests.rows import standing
@@ -73,6 +79,21 @@ async def test_after_an_undo_automatic_compression_rests_until_the_context_has_g
     assert conversation.state.rest_until_size == 0
     assert "rest" not in conversation.engine_status
     assert conversation.size == conversation.meter.size(conversation.view, conversation.state)
+
+
+@given(st.integers(0, 6_000), st.integers(1, 9_000), st.integers(0, 9_000))
+def test_the_rest_after_an_undo_ends_by_growth_or_at_the_in_loop_trigger(before: int, after: int, size: int) -> None:
+    budgets = budgets_for(Sourced(12_000, "test"), 100)
+    state = breaker.edited(EngineState(), before, after, budgets)
+    due = size >= min(after + 0.2 * budgets.threshold, budgets.in_loop)
+    if after > before:
+        assert bool(breaker.rests(state, size, budgets)) == (not due) or abs(size - after - 0.2 * budgets.threshold) < 1
+        assert bool(breaker.rearmed(state, size, budgets, 0.0).rest_until_size) == bool(breaker.rests(state, size, budgets))
+    else:
+        assert not breaker.rests(state, size, budgets)
+    assert breaker.gained(state).rest_until_size == 0
+    if after > before:
+        assert breaker.edited(state, after, before, budgets).rest_until_size == 0, "its redo ends the rest"
 
 
 async def test_what_another_process_undid_first_is_adopted_and_said(fake: Fake, stage: At) -> None:
