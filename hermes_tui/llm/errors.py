@@ -159,6 +159,8 @@ def error_in_stream(payload: Any, *, server: str) -> ProviderError:
     if kind in ("overloaded_error", "rate_limit_error"):
         why = "it is overloaded" if kind == "overloaded_error" else "the rate limit is reached"
         return Busy(f"{server} broke the reply off: {why}.", status=status)
+    if kind == "invalid_request_error" and _code(payload).startswith("compaction_"):
+        return CompactionRefused(f"{server} refused what its own compaction made{_quoted(said)}", status=400)
     if kind in ("invalid_request_error", "permission_error", "not_found_error"):
         return RequestRefused(f"{server} broke the reply off{_quoted(said)}", status=400)
     return ServerFailed(f"{server} broke the reply off{_quoted(said)}", status=status or None)

@@ -155,8 +155,10 @@ class MessagesApi:
         """The models on offer, as the server lists them."""
         found: list[ModelInfo] = []
         after = ""
+        # Anthropic tells of its compaction only whoever names the beta; a gateway may refuse a beta that it does not know.
+        betas = (COMPACTION_BETA,) if self.name == "anthropic" else ()
         for _ in range(20):
-            page = await self._get(f"/v1/models?limit=1000{f'&after_id={after}' if after else ''}", (COMPACTION_BETA,))
+            page = await self._get(f"/v1/models?limit=1000{f'&after_id={after}' if after else ''}", betas)
             entries = page.get("data") if isinstance(page, Mapping) else None
             if not isinstance(entries, list):
                 raise ServerFailed(f"{self.server} lists its models in a form that is not known.")

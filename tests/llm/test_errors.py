@@ -7,7 +7,15 @@ from typing import Any
 import pytest
 
 from hermes_tui.llm.errors import error_for, error_in_stream, overflow_in, retry_after
-from hermes_tui.llm.provider import Busy, Overflowed, ProviderError, RequestRefused, ServerFailed, Unauthorised
+from hermes_tui.llm.provider import (
+    Busy,
+    CompactionRefused,
+    Overflowed,
+    ProviderError,
+    RequestRefused,
+    ServerFailed,
+    Unauthorised,
+)
 from tests.growth import growth
 
 
@@ -189,3 +197,21 @@ def test_an_error_in_the_middle_of_a_reply_has_its_kind_too(payload: Any, kind: 
 def test_searching_a_hostile_message_for_an_overflow_is_quick() -> None:
     for piece in ("maximum context length is ", "first 1 tokens when context", "input ", "9" * 10):
         assert growth(overflow_in, piece * 1_000, piece * 10_000) < 40, piece
+
+
+@pytest.mark.parametrize(
+    "code", ["block_misplaced", "block_ambiguous", "content_mismatch", "signature_invalid", "tool_changes_mismatch"]
+)
+def test_a_refused_compaction_is_told_apart_so_that_another_summary_can_take_its_place(code: str) -> None:
+    payload = said("the block cannot be taken", details={"error_code": f"compaction_{code}"})
+    assert type(error_for(400, payload, {}, server="s")) is CompactionRefused
+    assert type(error_in_stream(payload, server="s")) is CompactionRefused
+    no_beta = said("messages.0.content.0: Input tag 'compaction' found using 'type' does not match any of the expected tags")
+    assert type(error_for(400, no_beta, {}, server="s")) is CompactionRefused
+    assert type(error_for(400, said("messages: roles must alternate"), {}, server="s")) is RequestRefused
+
+
+def test_a_compaction_that_is_not_to_be_had_just_now_is_asked_for_again() -> None:
+    busy = said("Overloaded", "overloaded_error", details={"error_code": "compaction_unavailable"})
+    assert type(error_for(529, busy, {}, server="s")) is Busy
+    assert error_for(529, busy, {}, server="s").retryable

@@ -232,3 +232,20 @@ def test_however_a_reply_is_cut_into_events_it_is_the_same_reply(case: tuple[lis
         assert (grown[index] if block["type"] == "text" else json.loads(grown[index])) == block.get("text", block.get("input"))
     starts = [e.index for e in told if isinstance(e, BlockStarted)]
     assert starts == [e.index for e in told if isinstance(e, BlockEnded)] == list(range(len(blocks)))
+
+
+@pytest.mark.parametrize("more", [{}, {"encrypted_content": None, "tool_changes": []}, {"what_is_new": {"a": [1]}}])
+def test_a_compaction_is_kept_as_it_came_whatever_stands_in_it(more: Sent) -> None:
+    block = {"type": "compaction", "content": "What was said.", "signature": "sig", **more}
+    usage = {"iterations": [{"type": "compaction", "input_tokens": 900, "output_tokens": 80}]}
+    reply = ended([start(0, **block), stop(0), *end("compaction", **usage)])
+    assert reply.content == (block,)
+    assert list(reply.content[0]) == list(block)
+    assert (reply.stop_reason, reply.usage.prompt) == ("compaction", 0)
+    assert reply.usage.beside == (Usage(input=900, output=80),)
+
+
+def test_a_compaction_that_comes_in_pieces_is_put_together() -> None:
+    block = {"type": "compaction", "content": None, "signature": "sig"}
+    reply = ended([start(0, **block), delta(0, "compaction_delta", content="What was said."), stop(0), *end("compaction")])
+    assert reply.content == ({**block, "content": "What was said."},)
