@@ -206,7 +206,8 @@ class Standing:
     async def measured(self, view: ContextView, usage: Usage, sent: float | None = None) -> None:
         """Anchor the size on what the provider measured for the request that VIEW was rendered into.
 
-        SENT is when that went out: from then on it stands in the provider's cache. A recording is in none.
+        SENT is when that went out: from then on it stands in the provider's cache, where one was ever seen at work. A recording
+        is in none.
         """
         trusted = self._trusts_usage is None or view.generation <= self._trusts_usage
         if usage.prompt <= 0 or not trusted:
@@ -215,7 +216,7 @@ class Standing:
         state = await self.ask_engine(lambda engine: sound(engine.update_from_response(before, view, usage)))
         if state.anchor == before.anchor:  # an engine need not measure: gauge and triggers read this one meter
             state = await self.off.thought(self.meter.measured, state, view, usage)
-        if sent is not None and self._trusts_usage is None and self.facts.info.prompt_caching:
+        if sent is not None and self._trusts_usage is None and self.cache.known:
             state = replace(state, last_request=sent)
         await self.keep(state)
         await self.refresh()

@@ -80,7 +80,7 @@ class EngineState:
         compaction_rests_until: until when it rests for that (0: it does not).
         window_learned: a window that an overflow error stated, by model; it only ever goes down.
         rest_until_size: after an undo, automatic runs rest until the size reaches this (0: no rest).
-        last_request: when the last answered request went out, where the model's provider caches prompts (0: unknown).
+        last_request: when the last answered request went out, where the provider was seen to cache prompts (0: it was not).
         extra: whatever a third-party engine keeps, JSON-shaped.
     """
 

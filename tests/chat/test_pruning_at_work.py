@@ -7,11 +7,12 @@ from typing import Any
 
 from hermes_tui.chat.conversation import Conversation
 from hermes_tui.chat.events import Compressed, NothingCompressed, TurnEnded
-from hermes_tui.context.engine import EngineState
+from hermes_tui.context.engine import EngineState, Usage
 from hermes_tui.context.messages import result_text
 from hermes_tui.context.planning import COLD
 from hermes_tui.context.rendering import CACHE_SECONDS
 from hermes_tui.context.view import Treatment
+from hermes_tui.llm.recorded import RecordedProvider, RecordedReply
 from tests.chat.stage import FakeApi, Stage
 
 Fake = Callable[..., FakeApi]
@@ -85,13 +86,24 @@ async def test_the_time_of_the_last_request_outlives_the_program(fake: Fake, sta
     assert [e.compression.plan.why for e in on.said(Compressed)] == [COLD]
 
 
-async def test_a_recording_and_a_model_without_a_cache_know_no_cold_cache(fake: Fake, stage: At) -> None:
+async def test_a_recording_knows_no_cold_cache(fake: Fake, stage: At) -> None:
     on, clock = stage(fake(*QUICK)), Clock()
-    conversation = await filled(on, clock, trusts_usage=0)
+    await no_cold_cache(on, clock, await filled(on, clock, trusts_usage=0))
+
+
+async def test_nor_does_a_server_that_was_never_seen_to_cache(fake: Fake, stage: At) -> None:
+    on, clock = stage(fake(*QUICK)), Clock()
+    reply = RecordedReply(({"type": "text", "text": "Yes."},), Usage(input=9_000, output=5))
+    await no_cold_cache(on, clock, await filled(on, clock, provider=RecordedProvider([reply] * 2)))
+
+
+async def no_cold_cache(on: Stage, clock: Clock, conversation: Conversation) -> None:
+    """That waiting changes nothing."""
     assert conversation.state.last_request == EngineState().last_request
     clock.now += 10 * CACHE_SECONDS
     await conversation.send("And after lunch?")
     assert not on.said(Compressed)
+    assert on.said(TurnEnded)[-1].reason == "end_turn"
 
 
 async def test_nothing_is_pruned_by_itself_where_compressing_by_itself_is_off(fake: Fake, stage: At) -> None:
