@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -22,6 +23,7 @@ for _profile, (_examples, _) in PROFILES.items():
     settings.register_profile(_profile, max_examples=_examples, deadline=None, suppress_health_check=_ALLOWED)
 settings.load_profile("default")
 
+EXAMPLE_ENGINE = Path(__file__).parent / "example_engine"
 FAKE = Path(__file__).parent / "fakes" / "fake_anthropic.py"
 OWN = ("ANTHROPIC_", "HERMES_TUI_", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")
 """Variables by which the developer's own keys, servers and settings would get into a test."""
@@ -97,3 +99,16 @@ def fake_api(tmp_path: Path) -> Iterator[Callable[..., FakeApi]]:
     for process in running:
         process.kill()
         process.wait()
+
+
+@pytest.fixture(scope="session")
+def example_engine(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the example engine installed in it, as a package of its own."""
+    source, target = tmp_path_factory.mktemp("source") / "engine", tmp_path_factory.mktemp("site")
+    shutil.copytree(EXAMPLE_ENGINE, source, ignore=shutil.ignore_patterns("__pycache__"))
+    uv = shutil.which("uv")
+    pip = [uv, "pip", "install", "--python", sys.executable, "--offline"] if uv else [sys.executable, "-m", "pip", "install"]
+    command = [*pip, "--no-build-isolation", "--no-deps", "--quiet", "--target", str(target), str(source)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return target

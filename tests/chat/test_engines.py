@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -23,21 +22,6 @@ from hermes_tui.store.ids import new_id
 from tests.chat.stage import FakeApi, Stage
 from tests.cli.test_replay import work
 
-EXAMPLE = Path(__file__).parents[1] / "example_engine"
-
-
-@pytest.fixture(scope="session")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the example engine installed in it, as a package of its own."""
-    source, target = tmp_path_factory.mktemp("source") / "engine", tmp_path_factory.mktemp("site")
-    shutil.copytree(EXAMPLE, source, ignore=shutil.ignore_patterns("__pycache__"))
-    uv = shutil.which("uv")
-    pip = [uv, "pip", "install", "--python", sys.executable, "--offline"] if uv else [sys.executable, "-m", "pip", "install"]
-    command = [*pip, "--no-build-isolation", "--no-deps", "--quiet", "--target", str(target), str(source)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return target
-
 
 def hermes(path: Path, data: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTHONPATH": str(path), "HERMES_TUI_DATA_DIR": str(data)}
@@ -45,10 +29,10 @@ def hermes(path: Path, data: Path, *arguments: str | Path) -> subprocess.Complet
     return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
 
 
-def test_an_installed_engine_is_chosen_by_name_in_a_replay(installed: Path, tmp_path: Path) -> None:
+def test_an_installed_engine_is_chosen_by_name_in_a_replay(example_engine: Path, tmp_path: Path) -> None:
     recording = tmp_path / "recording.json"
     recording.write_text(json.dumps(work(5)))
-    done = hermes(installed, tmp_path / "data", "replay", recording, "--window", "6000", "--engine", "folding", "--json")
+    done = hermes(example_engine, tmp_path / "data", "replay", recording, "--window", "6000", "--engine", "folding", "--json")
     assert (done.returncode, done.stderr) == (0, "")
     compressions = [e for line in done.stdout.splitlines() if (e := json.loads(line))["event"] == "compression"]
     assert compressions
@@ -56,9 +40,9 @@ def test_an_installed_engine_is_chosen_by_name_in_a_replay(installed: Path, tmp_
 
 
 async def test_an_installed_engine_runs_a_conversation(
-    installed: Path, monkeypatch: pytest.MonkeyPatch, stage: Callable[..., Any], fake: Callable[..., FakeApi]
+    example_engine: Path, monkeypatch: pytest.MonkeyPatch, stage: Callable[..., Any], fake: Callable[..., FakeApi]
 ) -> None:
-    monkeypatch.syspath_prepend(str(installed))
+    monkeypatch.syspath_prepend(str(example_engine))
     on: Stage = stage(fake("--window", "8000", "--words", "30", "--rate", "100000"))
     on.configure(context__engine="folding", summary__engine="deterministic")
     (on.directory / "notes.txt").write_text("a line that is read again and again\n" * 300)
