@@ -5,7 +5,10 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hermes_tui.context.ledger import Ledger
+from hermes_tui.context.summaries import ProviderBlock, Summary
 from hermes_tui.tui.readings import REGIONS, GaugeReading, UsageReading, bar_cells, spark_levels, tick
+from hermes_tui.tui.surveys import summary_reading
 from hermes_tui.tui.widgets.gauge import gauge_content
 from hermes_tui.tui.widgets.usage import usage_lines
 
@@ -84,3 +87,10 @@ def test_cache_and_cost_are_told_only_as_far_as_they_are_known_and_summaries_apa
     told = ["cache read 12.3k · written 1.2k · missed 0", "last edit missed 23k · cost $0.43", "summaries $0.02"]
     assert usage_lines(edited, 44) == told
     assert all(len(line) <= width for width in range(12, 90) for line in usage_lines(edited, width))
+
+
+def test_the_summary_panel_shows_what_the_provider_wrote_where_that_is_what_is_sent() -> None:
+    block = ProviderBlock("model-a", {"type": "compaction", "content": "The importer stalls.", "signature": "s"})
+    summary = Summary("s", 2, (("Goal", "by code"),), Ledger(), model="model-a", block=block)
+    assert summary_reading(summary).prose == (("Compacted by the provider", "The importer stalls."),)
+    assert summary_reading(replace(summary, block=None, model=None)).prose == (("Goal", "by code"),)
