@@ -18,6 +18,7 @@ from hermes_tui.transfer.transcripts import RecordedConversation
 if TYPE_CHECKING:
     from hermes_tui.chat.lab import Trial
     from hermes_tui.config import Settings
+    from hermes_tui.context.budgets import Sourced
     from hermes_tui.llm.models import Price
     from hermes_tui.paths import Paths
 
@@ -27,10 +28,18 @@ MAX_TOKENS: Final = 8_192
 
 @dataclass(frozen=True, slots=True)
 class Priced:
-    """A model whose prices the trials are told at; ``price`` is None where nobody knows it."""
+    """A model at whose prices the trials are told.
+
+    Attributes:
+        id: the model's.
+        price: its price, None where nobody knows it.
+        window: its window and who says so, None where the command line names other ones.
+        trials: what is tried for it.
+    """
 
     id: str
     price: Price | None
+    window: Sourced | None
     trials: tuple[Trial, ...]
 
 
@@ -183,11 +192,11 @@ def _priced(
     from hermes_tui.context.policies import Uncompressed
     from hermes_tui.llm.models import price_of, price_step_of, window_of
 
-    step = price_step_of(model)
+    step, own_window = price_step_of(model), None if windows else window_of(model, settings)
     trials: dict[Trial, None] = {}
     if Uncompressed.name in engines:
         trials[Trial(Uncompressed.name, UNLIMITED, 0.5)] = None
-    for window in sorted(set(windows)) or (window_of(model, settings).value,):
+    for window in sorted(set(windows)) if own_window is None else (own_window.value,):
         if window < MIN_WINDOW:
             raise ImpossibleBudget(f"A window of {window:,} tokens is too small: {MIN_WINDOW:,} is the least that works.")
         for threshold in sorted(set(thresholds)) or (float(settings.effective("threshold_percent", model).value),):
@@ -196,4 +205,4 @@ def _priced(
             for engine in engines:
                 if engine != Uncompressed.name:
                     trials[Trial(engine, window, threshold, min(caps, default=None))] = None
-    return Priced(model, price_of(model, settings), tuple(trials))
+    return Priced(model, price_of(model, settings), own_window, tuple(trials))

@@ -124,7 +124,8 @@ def print_tables(
         rows = rows_of(model, tried, settings)
         requests = max((len(row.tried.requests) for row in rows), default=0)
         sizes = f"{counted(len(recorded.messages), 'message')}, {counted(requests, 'request')}"
-        for line in (f"{recorded.title}: {sizes}, at the prices of {model.id}", ""):
+        window = f", its window {short(model.window.value)} · {model.window.source}" if model.window else ""
+        for line in (f"{recorded.title}: {sizes}, at the prices of {model.id}{window}", ""):
             write_text(line)
         for line in table(rows, width):
             write_text(line)

@@ -157,6 +157,7 @@ def test_a_model_without_a_known_price_has_no_dollars_and_says_how_to_set_them(r
     code, out, _ = run(recording, "--engine", "none", "--model", "unheard-of")
     assert code == 0
     assert 'models."unheard-of".price' in out
+    assert "its window 8.2k · a guess: nobody says" in out
 
 
 def test_the_lab_tells_what_a_replay_tells(run, recording, capfd):
