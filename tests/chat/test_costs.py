@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -155,6 +157,10 @@ async def test_a_summary_keeps_within_what_the_user_gives_it(fake: Fake, stage: 
     assert conversation.budgets.summary_cap == 300
     assert conversation.budgets.summary_rule == "command line"
     assert conversation.meter.content(summary.content) <= 300
+    with closing(sqlite3.connect(on.directory / "hermes.db")) as database:
+        kept = database.execute("select tokens from summaries").fetchall()
+    scale = conversation.meter.scale(conversation.view, conversation.state)
+    assert kept == [(round(scale * conversation.meter.content(summary.content)),)]
 
 
 async def test_a_summariser_that_never_ends_is_given_up_and_the_summary_written_without_it(
