@@ -15,9 +15,9 @@ LEAST_ROOM: Final = 2_048
 """Tokens beside system and tools below which a cap in tokens does not bring the threshold: head, summary and tail need them. A
 quarter of what the floor leaves would lift any cap of a large window (a price step at 100,000 of 1,000,000 tokens)."""
 MIN_SUMMARY_CAP: Final = 256
-SUMMARY_SHARE: Final = 0.40
+SUMMARY_SHARE: Final = 0.45
 """Most of the room that a summary takes: with the tail's 20 to 30 % beside it there is room left to talk in."""
-SUMMARY_RETURNS: Final = 36.0
+SUMMARY_RETURNS: Final = 37.0
 """What a summary keeps grows ever more slowly with its length: on a recorded session of 110 K tokens it held, of the names
 needed later, 61 % in 1,000 tokens, 75 % in 2,000, 80 % in 3,000, 87 % in 4,500, 92 % in 7,000, 95 % in 10,000. So the cap grows
 with the square root of the room, and a small room gives it a larger share of itself than a large one."""

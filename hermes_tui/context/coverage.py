@@ -19,7 +19,7 @@ WORD_MARK: Final = "\0"
 """Before a plain word among names: a word of the language, which every sentence holds some of."""
 _PAIRED: Final = 12
 """Names of a line that are looked at in pairs."""
-_TOGETHER: Final = 0.3
+_TOGETHER: Final = 0.25
 """Worth of holding two names together for the first time, as a share of the lesser one's chance."""
 _WORTHLESS: Final = 0.0005
 """Worth per token from which a line is not worth its place, however much room there is: small talk."""
@@ -37,6 +37,8 @@ class LineGroup:
         heading: what it is about; "" for lines that stand for themselves.
         names: the literals of the heading.
         last: index of the message that touched it last.
+        turn: number of the turn it belongs to, where it is part of the log.
+        is_said: its lines are what the model said, in its own words.
         lines: numbers of its lines.
     """
 
@@ -44,6 +46,8 @@ class LineGroup:
     heading: str
     names: tuple[str, ...] = ()
     last: int = -1
+    turn: int = 0
+    is_said: bool = False
     lines: list[int] = field(default_factory=list)
 
 
@@ -109,12 +113,15 @@ class Coverage:
                 self._kinds.setdefault(kind, []).append(number)
         self._begun: set[tuple[int, str]] = set()
         self._cost = cost
+        self.chosen: set[int] = set()
+        """Numbers of the lines taken."""
 
-    def within(self, budget: int) -> set[int]:
-        """Numbers of the lines that BUDGET tokens are best spent on."""
-        heap = [(-self._rate(number), number) for number, line in enumerate(self._lines) if not line.gone]
+    def take(self, budget: int, among: Iterable[int]) -> int:
+        """Take the lines AMONG those numbered that BUDGET tokens are best spent on; the tokens that are left."""
+        among, chosen = set(among), self.chosen
+        heap = [(-self._rate(number), number) for number in among if number not in chosen and not self._lines[number].gone]
         heapq.heapify(heap)
-        left, chosen = budget, set[int]()
+        left = budget
         while heap and left > 2:
             noted, number = heapq.heappop(heap)
             if number in chosen:
@@ -140,9 +147,9 @@ class Coverage:
                 self._begun.add(kind)
                 dearer += self._kinds[kind]
             for other in dearer:
-                if other not in chosen and not self._lines[other].gone:
+                if other in among and other not in chosen and not self._lines[other].gone:
                     heapq.heappush(heap, (-self._rate(other), other))
-        return chosen
+        return left
 
     def _tell(self, names: Sequence[str]) -> None:
         self._told.update(names)

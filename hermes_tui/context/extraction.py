@@ -17,6 +17,8 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
+from textwrap import indent
 from typing import Final
 
 from hermes_tui.context.acts import Act, Declarations, acts_of, changes_in, one_line, strings_in
@@ -26,7 +28,7 @@ from hermes_tui.context.messages import Message, plain_text
 from hermes_tui.context.passages import LINE_LIMIT, Piece, passages, pieces
 from hermes_tui.context.redaction import redact
 
-HEADING_LIMIT: Final = 64
+HEADING_LIMIT: Final = 48
 """Characters of a person's message where it heads what was done about it; the ledger holds more of it."""
 _TARGET_LIMIT: Final = 120
 """Characters of a command or path in a heading."""
@@ -40,14 +42,18 @@ _SAID, _DONE, _ASKED, _SHOWN, _KEPT = 1.0, 1.5, 1.5, 0.3, 2.0
 _POWER: Final = 0.6
 _EVEN: Final = 0.55
 """odds = _EVEN x (sum of uses / age in messages) ^ _POWER x e ^ (_KINSHIP x kinship); fitted on recorded sessions."""
+_KEPT_AGE: Final = 0.5
+"""How old what the summary before held is, as a share of the messages that it told: its lines are from anywhere among them."""
 _KINSHIP: Final = 3.0
 """How much standing beside the matter at hand raises the odds (kinship: the share of its message's names that are at hand)."""
-_WORD: Final = 0.04
+_WORD: Final = 0.06
 """Chance of a plain word as a share of a name's: every sentence holds some, so they only decide where there are no names."""
 _TELLING: Final = 1.2
 """Bonus of a line that the model wrote, and of one that defines something: it says what the thing is."""
 _REPORT: Final = 1.3
 """Bonus of what the model said last in a turn: that is where it tells the person what came of it."""
+_LOG: Final = 0.3
+"""Share of the budget that what the model said has to itself: without the story the details are a heap of names."""
 _LEADING: Final = 0.5
 """Factor of a line that only leads over to something else (it ends in a colon) or breaks off in the middle of something."""
 
@@ -56,7 +62,16 @@ _DEFINES: Final = re.compile(
     r"(?:def|class|function|func|fn|interface|type|enum|struct|trait|impl|const|let|var|import|from|use|module|package|CREATE)\b"
 )
 _BROKEN: Final = re.compile(r"^[)\]}.,?&|]|(?:[:：(\[=+?]|&&|\|\||=>)$")
-_HEADED: Final = re.compile(r"^([^\s-].*):$")
+_QUOTE: Final = "“"
+"""How the heading of a turn begins: it quotes what the person asked."""
+_SAID_IN: Final = "\0said"
+_COURTESY: Final = re.compile(
+    r"\b(?:let me know|feel free|happy to help|anything else|how (?:can|may) I (?:help|assist)|if you (?:have any|need)"
+    r"|you['’]re welcome|bescheid|gern geschehen|kann ich (?:dir|ihnen) (?:sonst|noch)|avísame|en qué (?:más )?puedo"
+    r"|si necesita|n['’]hésite)|请告诉我|还有什么|随时告诉|不客气",
+    re.I,
+)
+"""What is said for politeness, and tells nothing where it names nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +85,9 @@ class Extract:
 class Extractor:
     """SOURCES read once; `choose` then picks lines for any budget.
 
-    EARLIER is the prose of the summary that is updated, PATHS the files its ledger names. BESIDE are the messages that stay
-    verbatim: the matter at hand; what stands in them need not be told. FOCUS is the topic asked for, DECLARATIONS
-    are what tools declare about their calls.
+    EARLIER is the prose of the summary that is updated, TOLD_BEFORE the number of messages that it told, PATHS the files that
+    its ledger names. BESIDE are the messages that stay verbatim: the matter at hand; what stands in them need not be told.
+    FOCUS is the topic asked for, DECLARATIONS are what tools declare about their calls.
     """
 
     def __init__(
@@ -81,13 +96,16 @@ class Extractor:
         *,
         earlier: Iterable[tuple[str, str]] = (),
         paths: Collection[str] = (),
+        told_before: int = 0,
         beside: Sequence[Message] = (),
         focus: str = "",
         declarations: Declarations | None = None,
     ) -> None:
         self._groups: list[LineGroup] = []
         self._lines: list[Line] = []
-        self._group_of: dict[tuple[str, str, int], int] = {}
+        self._group_of: dict[tuple[str, str], int] = {}
+        self._turns: list[str] = [""]
+        self._turn_of: dict[int, int] = {}
         self._line_of: dict[tuple[int, str], int] = {}
         self._uses: defaultdict[str, float] = defaultdict(float)
         self._kin: dict[str, float] = {}
@@ -95,9 +113,9 @@ class Extractor:
         self._beside = [literals(line) for message in beside for text in _texts(message) for line in text.splitlines()]
         self._at_hand = {name for names in self._beside for name in names}
         self._end = len(sources) + len(beside)
+        self._before = round(_KEPT_AGE * told_before)
         self._asked = sorted((m for m in (*sources, *beside) if m.is_real_user), key=lambda m: m.sequence)
         self._asked_at = [message.sequence for message in self._asked]
-        self._first = sources[0].sequence if sources else 0
         self._recall(earlier, paths)
         acts: defaultdict[int, list[Act]] = defaultdict(list)
         for at, act in acts_of(sources, declarations):
@@ -107,7 +125,7 @@ class Extractor:
                 ends = at + 1 == len(sources) or sources[at + 1].is_real_user
                 self._said(message, at, _REPORT if ends else 1.0)
             for act in acts.get(at, ()):
-                self._done(act, at)
+                self._done(act, at, self._turn(message))
         self._chances = {name: self._chance(name) for name in self._uses}
 
     # Reading
@@ -125,39 +143,65 @@ class Extractor:
             self._kin[name] = kin
 
     def _group(self, section: str, heading: str, at: int, turn: int = 0) -> int:
-        found = self._group_of.get((section, heading, turn))
+        found = self._group_of.get((section, heading))
         if found is None:
-            found = self._group_of[section, heading, turn] = len(self._groups)
-            self._groups.append(LineGroup(section, heading, tuple(literals(heading)), at))
-        if not turn:
-            self._groups[found].last = at
+            found = self._group_of[section, heading] = len(self._groups)
+            self._groups.append(LineGroup(section, heading, tuple(literals(heading))))
+        self._groups[found].last, self._groups[found].turn = at, turn
         return found
 
-    def _turn(self, message: Message, at: int) -> int:
-        """The group of what was said in the turn of MESSAGE, under what the person had asked."""
-        turn = bisect_left(self._asked_at, message.sequence)
-        if not turn:
-            return self._group("Done", "", at)
-        asked = beginning(one_line(redact(plain_text(self._asked[turn - 1].content))), HEADING_LIMIT)
-        heading = f"“{asked}”" if asked else ""
-        # A turn that an earlier compression cut through goes on under the heading that it has there.
-        goes_on = self._asked_at[turn - 1] < self._first or ("Done", heading, turn) in self._group_of
-        return self._group("Done", heading, at, 0 if goes_on and ("Done", heading, 0) in self._group_of else turn)
+    def _said_in(self, turn: int, at: int) -> int:
+        """The group of what the model said in TURN; its key cannot be a heading."""
+        found = self._group_of.get((_SAID_IN, str(turn)))
+        if found is None:
+            found = self._group_of[_SAID_IN, str(turn)] = len(self._groups)
+            heading = self._turns[turn]
+            self._groups.append(LineGroup("Done", heading, tuple(literals(heading)), at, turn, is_said=True))
+        return found
+
+    def _turn(self, message: Message) -> int:
+        """The number of the turn that MESSAGE belongs to; 0 where nobody knows what was asked."""
+        asked = bisect_left(self._asked_at, message.sequence)
+        if not asked:
+            return 0
+        if asked not in self._turn_of:
+            text = beginning(one_line(redact(plain_text(self._asked[asked - 1].content))), HEADING_LIMIT)
+            heading = f"{_QUOTE}{text}”" if text else ""
+            if heading and heading == self._turns[-1]:  # an earlier compression cut through this turn
+                self._turn_of[asked] = len(self._turns) - 1
+            else:
+                self._turn_of[asked] = len(self._turns)
+                self._turns.append(heading)
+        return self._turn_of[asked]
 
     def _recall(self, earlier: Iterable[tuple[str, str]], paths: Collection[str]) -> None:
         """The lines of the summary before, under the headings they stood under."""
         for section, text in earlier:
-            plain = under = self._group(section, "", -1)
-            for line in text.splitlines():
-                if headed := _HEADED.match(line):
-                    whole = [path for path in paths if path == headed[1] or path.endswith(f"/{headed[1]}")]
-                    under = self._group(section, whole[0] if len(whole) == 1 else headed[1], -1)
+            turn = 0
+            plain = self._said_in(0, -1) if section == "Done" else self._group(section, "", -1)
+            under = over = plain
+            lines = text.splitlines()
+            for line, after in zip_longest(lines, lines[1:], fillvalue=""):
+                depth = len(line) - len(line.lstrip())
+                heads = line.endswith(":") and len(after) - len(after.lstrip()) > depth and not line.startswith("-")
+                name = line.strip().removesuffix(":")
+                if heads and not depth and section == "Done" and line.startswith(_QUOTE):
+                    self._turns.append(name)
+                    turn = len(self._turns) - 1
+                    under = over = self._said_in(turn, -1)
                     continue
-                if not line.startswith(" "):
-                    under = plain
+                if heads:
+                    whole = [path for path in paths if path == name or path.endswith(f"/{name}")]
+                    turn = turn if depth else 0
+                    under = self._group(section, whole[0] if len(whole) == 1 else name, -1, turn)
+                    continue
+                if line.startswith("- "):
+                    under = over = plain
+                elif depth == 2 and turn:
+                    under = over
                 line = line.strip().removeprefix("- ")
                 names = [*literals(line), *_marked(words(line))]
-                self._use(names, 0, _KEPT)
+                self._use(names, -self._before, _KEPT)
                 self._add(Piece(line, (line,)), names, under, -1, "", _bonus(line, told=True))
 
     def _said(self, message: Message, at: int, bonus: float) -> None:
@@ -167,22 +211,23 @@ class Extractor:
             return
         if not text.strip():
             return
-        group = self._turn(message, at)
+        group = self._said_in(self._turn(message), at)
         for line in passages(text):
             names = [*literals(line), *_marked(words(line))]
             # A question without a name was answered since, or stands among the ledger's open ones.
-            if not line.endswith(("?", "？")) or not names or not names[0].startswith(WORD_MARK):
+            named = bool(names) and not names[0].startswith(WORD_MARK)
+            if named or not (line.endswith(("?", "？")) or _COURTESY.search(line)):
                 self._add(Piece(line, (line,)), names, group, at, message.id, bonus * _bonus(line, told=True))
         self._use([*literals(text), *_marked(words(text))], at, _SAID)
 
-    def _done(self, act: Act, at: int) -> None:
+    def _done(self, act: Act, at: int, turn: int) -> None:
         target = clip(redact(act.target), _TARGET_LIMIT)
         if act.path is not None:
             group = self._group("State", target, at)
         else:
             outcome = f" → exit {act.exit_code}" if act.exit_code else " → failed" if act.failed else ""
             name = f"{act.name} " if act.verb == "called" else ""
-            group = self._group("Done", f"{act.verb} {name}{target}{outcome}", at)
+            group = self._group("Done", f"{act.verb} {name}{target}{outcome}", at, turn)
         removed, given = changes_in(act.arguments)
         if not act.failed:
             kept = {line for text in given for line in _plain_lines(text)}
@@ -244,19 +289,34 @@ class Extractor:
         KNOWN are the lines that stand beside them; COST estimates the tokens of a line; SHORT gives headings a shorter wording.
         """
         beside = (*self._beside, *map(literals, known))
-        chosen = Coverage(self._groups, self._lines, self._chances, beside, cost, short or {}).within(budget)
+        coverage = Coverage(self._groups, self._lines, self._chances, beside, cost, short or {})
+        share = int(_LOG * budget)
+        left = coverage.take(share, [i for group in self._groups if group.is_said for i in group.lines])
+        coverage.take(budget - share + left, range(len(self._lines)))
+        chosen = coverage.chosen
         return Extract(self._laid_out(chosen, short or {}), frozenset(m for i in chosen if (m := self._lines[i].message)))
 
     def _laid_out(self, chosen: set[int], short: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
         parts: defaultdict[str, list[tuple[int, int, str]]] = defaultdict(list)
+        log: defaultdict[int, list[tuple[int, int, str]]] = defaultdict(list)
         for group in self._groups:
             lines = [i for i in group.lines if i in chosen]
-            if lines and group.heading:
+            if not lines:
+                continue
+            mark = "" if group.is_said and group.heading else "- "
+            single = [(self._lines[i].at, i, f"{mark}{self._lines[i].text}") for i in lines]
+            if group.is_said:
+                log[group.turn] += single
+            elif not group.heading:
+                parts[group.section] += single
+            else:
                 heading = short.get(group.heading, group.heading)
                 text = "\n".join((f"{heading}:", *(f"  {line}" for line in _folded([self._lines[i].text for i in lines]))))
-                parts[group.section].append((group.last, lines[0], text))
-            elif lines:
-                parts[group.section] += [(self._lines[i].at, i, f"- {self._lines[i].text}") for i in lines]
+                (log[group.turn] if group.section == "Done" else parts[group.section]).append((group.last, lines[0], text))
+        for turn in sorted(log):
+            told = "\n".join(text for _, _, text in sorted(log[turn]))
+            heading = self._turns[turn]
+            parts["Done"].append((turn, 0, f"{heading}:\n{indent(told, '  ')}" if heading else told))
         return tuple((section, "\n".join(text for _, _, text in sorted(texts))) for section, texts in parts.items())
 
 

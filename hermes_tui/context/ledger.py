@@ -128,6 +128,11 @@ _CHOSEN: Final = re.compile(
     re.I,
 )
 """The same in the words of the model, who says "let's" of every step."""
+_LOOKS: Final = re.compile(
+    r"(?:cd \S+ ?(?:&&|;) ?)?(?:ls|ll|dir|cat|head|tail|grep|rg|ag|find|fd|sed -n|awk|wc|pwd|which|echo|tree|stat|less|diff"
+    r"|sleep|git (?:status|log|diff|show|branch))\b(?![^|;&]*>)"
+)
+"""A command that only looks: that it ran and went well tells nothing about how things stand."""
 _BARE_COMMAND: Final = re.compile(r"/\w*")
 _QUESTION: Final = re.compile(r"[?？]\W*$")
 
@@ -239,7 +244,7 @@ class _Reading:
         recency = (at + 1) / self._count
         outcome = "ok" if last.exit_code in (None, 0) else f"exit {last.exit_code}"
         often = f" (×{len(told)})" if len(told) > 1 else ""
-        weight = 0.5 + 3 * recency + min(2.0, 0.5 * (len(told) - 1))
+        weight = (0.5 + 3 * recency + min(2.0, 0.5 * (len(told) - 1))) * (0.4 if _LOOKS.match(safe) else 1.0)
         self._note("commands", f"`{clip(safe, _COMMAND_LIMIT)}` → {outcome}{often}", last.message, weight, key=safe)
         if last.failed and last.error:
             line = clip(f"{clip(safe, 60)}: {redact(last.error)}", _ERROR_LIMIT)

@@ -28,6 +28,8 @@ _SHORT: Final = 28
 """Characters under which a sentence says nothing by itself."""
 _MIN_JSON: Final = 100
 """Characters a line from which JSON is data rather than a file laid out for people, whose lines are kept as they are."""
+_INLINE: Final = 6
+"""Values of an object inside another that are still told in the same line."""
 _STATEMENT: Final = 6
 """Lines that an open bracket holds together at most: it may as well be a text's."""
 _MAX_DEPTH: Final = 12
@@ -199,8 +201,8 @@ def pieces(text: str) -> list[Piece]:
         if told is not None or len(line) > LINE_LIMIT:
             found += _piece(held)
             held, length, depth = [], 0, 0
-            if len(line) <= (LINE_LIMIT if told else 2 * LINE_LIMIT) or len(found) > MAX_LINES:
-                found.append(Piece(clip(line, LINE_LIMIT), (line,)))
+            if told is not None or len(line) <= 2 * LINE_LIMIT or len(found) > MAX_LINES:
+                found.append(Piece(clip(line, PASSAGE_LIMIT if told else LINE_LIMIT), (line,)))
             else:
                 found += [Piece(part, (part,)) for part in textwrap.wrap(line, LINE_LIMIT, break_on_hyphens=False)[:MAX_LINES]]
             continue
@@ -231,11 +233,10 @@ def _json_lines(text: str) -> list[str] | None:
 
     def tell(item: Any, path: str, depth: int) -> None:
         if isinstance(item, dict) and depth < _MAX_DEPTH:
-            plain = [f"{key}: {inner}" for key, inner in item.items() if not isinstance(inner, dict | list)]
-            if plain:
-                lines.append(f"{path}: {', '.join(plain)}" if path else ", ".join(plain))
+            inline = {key: inner for key, inner in item.items() if not isinstance(inner, list) and not _is_deep(inner)}
+            lines.extend(_object_lines(path, [_pair(key, inner) for key, inner in inline.items()]))
             for key, inner in item.items():
-                if isinstance(inner, dict | list):
+                if key not in inline:
                     tell(inner, f"{path} {key}".strip(), depth + 1)
         elif isinstance(item, list) and any(isinstance(inner, dict | list) for inner in item) and depth < _MAX_DEPTH:
             for inner in item:
@@ -246,3 +247,27 @@ def _json_lines(text: str) -> list[str] | None:
 
     tell(value, "", 0)
     return lines
+
+
+def _is_deep(value: Any) -> bool:
+    """Whether VALUE holds more than one object's worth of plain values, and is told by itself."""
+    return isinstance(value, dict) and (len(value) > _INLINE or any(isinstance(inner, dict | list) for inner in value.values()))
+
+
+def _pair(key: str, value: Any) -> str:
+    if isinstance(value, dict):
+        return f"{key} ({', '.join(f'{name}: {inner}' for name, inner in value.items())})"
+    return f"{key}: {value}"
+
+
+def _object_lines(path: str, pairs: Sequence[str]) -> Iterator[str]:
+    """An object as lines that a reader takes in; each further one begins with what the object begins with."""
+    head = f"{path}: " if path else ""
+    held: list[str] = []
+    for pair in pairs:
+        if len(held) > 1 and len(head) + sum(len(h) + 2 for h in held) + len(pair) > PASSAGE_LIMIT:
+            yield head + ", ".join(held)
+            held = held[:1]
+        held.append(pair)
+    if held:
+        yield head + ", ".join(held)

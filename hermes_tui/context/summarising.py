@@ -178,6 +178,7 @@ class _Writing:
                 self.work.sources,
                 earlier=earlier,
                 paths=[fact.key for fact in self._known.of("files")],
+                told_before=len(previous.covered) if previous else 0,
                 beside=self.work.beside,
                 focus=self.work.focus or "",
                 declarations=self.work.declarations,
