@@ -19,7 +19,7 @@ WORD_MARK: Final = "\0"
 """Before a plain word among names: a word of the language, which every sentence holds some of."""
 _PAIRED: Final = 12
 """Names of a line that are looked at in pairs."""
-_TOGETHER: Final = 0.25
+_TOGETHER: Final = 0.27
 """Worth of holding two names together for the first time, as a share of the lesser one's chance."""
 _WORTHLESS: Final = 0.0005
 """Worth per token from which a line is not worth its place, however much room there is: small talk."""

@@ -345,7 +345,7 @@ def _folded(lines: Sequence[str]) -> list[str]:
 
 
 def _bonus(text: str, *, told: bool) -> float:
-    if _BROKEN.search(text):
+    if _BROKEN.search(text) or text.count(")") > text.count("("):
         return _LEADING
     return (_TELLING if told else 1.0) * (_TELLING if _DEFINES.match(text) else 1.0)
 

@@ -78,50 +78,63 @@ class Piece:
 def passages(text: str) -> Iterator[str]:
     """The prose of TEXT as passages of at most PASSAGE_LIMIT characters, each on one line, without the signs of a layout."""
     lead = ""
-    listed: list[_Item] = []
-    in_code, kind = False, ""
-    for line in text.splitlines():
-        if _CODE_FENCE.match(line):
-            in_code = not in_code
-            continue
-        if not line.strip() or _RULE.match(line):
-            continue
-        item = None if in_code else _ITEM.match(line)
-        row = None if in_code or item else _ROW.match(line)
-        if item or row or in_code:
-            was, kind = kind, "item" if item else "row" if row else "code"
-            if listed and kind != was:
-                yield from _told(lead, _nested(listed))
-                lead, listed = "", []
-            told = line[item.end() :] if item else ", ".join(c.strip() for c in row[1].split("|")) if row else line
-            if plain := plain_line(told):
-                indent = len(item[1].expandtabs()) if item else 0
-                listed.append(_Item(plain, indent, f"{item[2]} " if item and item[2] else ""))
-            continue
-        yield from _told(lead, _nested(listed))
-        if listed:
-            lead, listed = "", []
-        plain = plain_line(line)
-        if _HEADING.match(line) and plain:
+    for line, items in _blocks(text):
+        if items:
+            yield from _told(lead, _nested(items))
+            lead = ""
+        elif _HEADING.match(line):
             if lead:
                 yield clip(f"{lead}:", PASSAGE_LIMIT)
-            lead = plain.rstrip(":：")
-        elif plain:
-            *before, last = _joined(list(sentences(line)) or [plain])
-            before, last = ([], last) if not before else (before, last)
-            if lead and before:
-                before[0] = _headed(lead, before[0])
-            elif lead:
-                last = _headed(lead, last)
-            lead = ""
-            yield from (clip(passage, PASSAGE_LIMIT) for passage in before)
-            if last.endswith((":", "：")):
-                lead = last.rstrip(":：")
-            else:
-                yield clip(last, PASSAGE_LIMIT)
-    yield from _told(lead, _nested(listed))
-    if lead and not listed:
+            lead = plain_line(line).rstrip(":：")
+        else:
+            found = _joined(list(sentences(line)))
+            if lead and found:
+                found[0] = _headed(lead, found[0])
+            lead = found.pop().rstrip(":：") if found and found[-1].endswith((":", "：")) else ""
+            yield from (clip(passage, PASSAGE_LIMIT) for passage in found)
+    if lead:
         yield clip(f"{lead}:", PASSAGE_LIMIT)
+
+
+def _blocks(text: str) -> Iterator[tuple[str, list[_Item]]]:
+    """TEXT cut into lines of prose, each with no items, and lists, tables and code, each as the items that it holds."""
+    items: list[_Item] = []
+    code: list[str] | None = None
+    kind = ""
+    for line in text.splitlines():
+        if _CODE_FENCE.match(line):
+            if code is None:
+                code = []
+                continue
+            was, kind = kind, "code"
+            found = [_Item(piece.text) for piece in pieces("\n".join(code))]
+            code = None
+        elif code is not None:
+            code.append(line)
+            continue
+        elif not line.strip() or _RULE.match(line):
+            continue
+        elif item := _ITEM.match(line):
+            was, kind = kind, "list"
+            plain = plain_line(line[item.end() :])
+            found = [_Item(plain, len(item[1].expandtabs()), f"{item[2]} " if item[2] else "")] if plain else []
+        elif row := _ROW.match(line):
+            was, kind = kind, "table"
+            plain = plain_line(", ".join(cell.strip() for cell in row[1].split("|")))
+            found = [_Item(plain)] if plain else []
+        else:
+            was, kind, found = kind, "", []
+        if items and kind != was:
+            yield "", items
+            items = []
+        if kind:
+            items += found
+        elif plain_line(line):
+            yield line, []
+    if code:
+        items += [_Item(piece.text) for piece in pieces("\n".join(code))]
+    if items:
+        yield "", items
 
 
 def _headed(lead: str, text: str) -> str:
