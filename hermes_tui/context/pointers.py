@@ -54,15 +54,22 @@ def reworded(view: ContextView, change: Change, pruner: Pruner) -> tuple[Entry, 
     for _, old, new in doubtful:
         if old.treatment is Treatment.DROPPED:  # sent again: its copy may have gone meanwhile
             gone.update((text, view.entries[-1].position) for text in _pruned_texts(new))
+    doubtful = [(at, old, new) for at, old, new in doubtful if _may_point(old, new, gone)]
+    copies = _copies(view, opened, closed) if doubtful else {}
     found: list[Entry] = []
-    copies = _copies(view, opened, closed) if gone else {}
     for at, old, new in doubtful:
         calls, results = view.entries[at - 1].message, new.message
-        if calls is not None and results is not None and not gone.keys().isdisjoint(_pruned_texts(new)):
+        if calls is not None and results is not None:
             sent = _worded(calls, results, old, new, gone, copies, pruner)
             if sent != new.content:
                 found.append(replace(new, sent=sent))
     return tuple(found)
+
+
+def _may_point(old: Entry, new: Entry, gone: Mapping[str, int]) -> bool:
+    """Whether a placeholder in NEW may name a copy that is GONE: further down, or in itself where OLD held placeholders too."""
+    last = new.position - (old.sent is not None)
+    return any(gone.get(text, -1) > last for text in _pruned_texts(new))
 
 
 def _standing(entry: Entry) -> Iterator[str]:
