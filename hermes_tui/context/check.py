@@ -136,5 +136,5 @@ def _marks_kept(before: ContextView, after: ContextView) -> str:
 
 
 _ALWAYS = (_pairs, _shape, _last_request, _one_summary, _coverage, _arguments, _verbatim)
-_ENGINES = (_summary_kept, _marks_kept)
+_ENGINES = (_originals, _summary_kept, _marks_kept)
 """What an engine owes besides: only a person takes back what was summarised, pinned or dropped."""

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -150,6 +151,10 @@ class Odd(ContextCompressor):
                 first: Entry = plan.view.entries[0]
                 forged = Entry(first.position, type(first.message)("x", 0, "user", ({"type": "text", "text": "hi"},), "user"))
                 return Compression(plan, Change((first.position,), (forged,)))
+            case "a message is reworded":
+                old: Entry = plan.view.entries[0]
+                new = replace(old, message=replace(old.message, content=({"type": "text", "text": "hi"},)))
+                return Compression(plan, Change((old.position,), (new,)))
             case "entries of nothing":
                 return Compression(plan, Change((), (None,)))  # type: ignore[arg-type]
         return made
@@ -186,7 +191,7 @@ class Odd(ContextCompressor):
 FAULTS = (
     "update_from_response", "a state that cannot be stored", "no state", "should_compress", "no decision", "plan",
     "a plan for another chain", "no plan", "compress", "no compression", "a message vanishes", "a message is forged",
-    "entries of nothing", "resolved", "on_session_start", "on_session_end", "on_session_reset", "tool_schemas",
+    "a message is reworded", "entries of nothing", "resolved", "on_session_start", "on_session_end", "on_session_reset", "tool_schemas",
     "a tool by a name that is taken", "handle_tool_call", "no text", "status",
 )  # fmt: skip
 
