@@ -191,8 +191,8 @@ class Odd(ContextCompressor):
 FAULTS = (
     "update_from_response", "a state that cannot be stored", "no state", "should_compress", "no decision", "plan",
     "a plan for another chain", "no plan", "compress", "no compression", "a message vanishes", "a message is forged",
-    "a message is reworded", "entries of nothing", "resolved", "on_session_start", "on_session_end", "on_session_reset", "tool_schemas",
-    "a tool by a name that is taken", "handle_tool_call", "no text", "status",
+    "a message is reworded", "entries of nothing", "resolved", "on_session_start", "on_session_end", "on_session_reset",
+    "tool_schemas", "a tool by a name that is taken", "handle_tool_call", "no text", "status",
 )  # fmt: skip
 
 
