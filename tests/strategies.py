@@ -49,9 +49,10 @@ IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png"
 
 
 def fewer(times: int) -> settings:
-    """Settings for a property whose examples write to a database or start processes: so many TIMES fewer of them.
+    """Settings for a property whose examples cost that many TIMES more than most, which take a few milliseconds each.
 
-    An example of the pure ones costs a few milliseconds, one of these 10 to 500: without this the deep run would take days.
+    One that compresses two or three times has 4 times fewer of them; one that writes whole conversations to a database, and
+    opens and closes them, 20 to 100 times fewer: without this the deep run would take days.
     """
     return settings(max_examples=max(4, settings.default.max_examples // times))
 
@@ -99,8 +100,8 @@ def conversation(dice: random.Random, turns: int, start: int = 0) -> tuple[Messa
     conversation, the shorter its texts. It ends on a person, on results or on a reply.
     """
     reused = dice.random() < 0.5
-    long = max(1, min(8, 40 // turns))
-    steps_at_most = dice.choice((0, 1, 3, 5))
+    long = max(1, min(7, 36 // turns))
+    steps_at_most = dice.choice((0, 1, 3, 5) if turns < 20 else (0, 1, 2))
     found: list[Message] = []
 
     def say(role: str, origin: str, content: list[dict[str, Any]]) -> None:
@@ -155,7 +156,7 @@ def _result(dice: random.Random, call: str, long: int) -> dict[str, Any]:
 
 SEEDS = st.integers(0, 2**32 - 1)
 """One number makes a whole conversation: quick to draw."""
-TURNS = st.integers(0, 999).map(lambda n: 1 + n // 100 if n < 900 else n - 891 if n < 985 else 100 + (n - 985) * 7)
+TURNS = st.integers(0, 999).map(lambda n: 1 + n // 120 if n < 960 else n - 951 if n < 995 else 100 + (n - 995) * 25)
 """One to two hundred turns, long conversations seldom: they cost most and find least."""
 
 

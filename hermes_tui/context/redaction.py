@@ -30,13 +30,14 @@ _MIN_RANDOM: Final = 20
 def redact(text: str) -> str:
     """TEXT without its secrets. Idempotent; linear in the length of TEXT."""
     lower = text.lower()
-    for words, pattern, replace in _SHAPES:
-        if any(word in lower for word in words):
+    small, exact = _library()
+    # Nearly all text holds none of the words: that is told first, for all of them at once.
+    known = [found for word, found in _SHAPES if word in lower]
+    known += [found for word, found in small if word in lower]
+    known += [found for word, found in exact if word in text]
+    for patterns in known:
+        for pattern, replace in patterns:
             text = pattern.sub(replace, text)
-    for small, exact, patterns in _library():
-        if any(word in lower for word in small) or any(word in text for word in exact):
-            for pattern, blot in patterns:
-                text = pattern.sub(blot, text)
     text = _without_named(text)
     return _LONG.sub(lambda found: _mark("random") if _looks_random(found[0]) else found[0], text)
 
@@ -86,54 +87,58 @@ def _mark(kind: str) -> str:
 # The shapes of known keys
 
 
-def _shape(kind: str, words: str, pattern: str) -> tuple[tuple[str, ...], re.Pattern[str], Callable[[re.Match[str]], str]]:
+Blot = Callable[[re.Match[str]], str]
+Shape = tuple[str, tuple[tuple[re.Pattern[str], Blot], ...]]
+"""A word, and the patterns that are looked for only where it stands, each with what replaces a match."""
+
+
+def _shape(kind: str, words: str, pattern: str) -> Iterator[Shape]:
     """A known shape, looked for only where one of WORDS stands in the text; a group in PATTERN is kept before the mark."""
     compiled = re.compile(pattern, re.S)
     mark = _mark(kind)
-    if compiled.groups:
-        return tuple(words.split()), compiled, lambda found: found[1] + mark
-    return tuple(words.split()), compiled, lambda _: mark
+    blot: Blot = (lambda found: found[1] + mark) if compiled.groups else lambda _: mark
+    return ((word, ((compiled, blot),)) for word in words.split())
 
 
-_SHAPES: Final = (
-    _shape(
+_SHAPES: Final[tuple[Shape, ...]] = (
+    *_shape(
         "private-key",
         "-----begin",
         r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\Z)",
     ),
-    _shape("anthropic-key", "sk-ant-", r"sk-ant-[\w-]{8,}"),
-    _shape("api-key", "sk-", r"(?<![A-Za-z0-9])sk-(?:proj-|svcacct-|or-v1-|lf-)?(?=[\w-]{0,63}\d)[\w-]{16,}"),
-    _shape("github-token", "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_", r"gh[pousr]_[A-Za-z0-9]{16,}|github_pat_\w{20,}"),
-    _shape("gitlab-token", "glpat-", r"glpat-[\w-]{16,}"),
-    _shape(
+    *_shape("anthropic-key", "sk-ant-", r"sk-ant-[\w-]{8,}"),
+    *_shape("api-key", "sk-", r"(?<![A-Za-z0-9])sk-(?:proj-|svcacct-|or-v1-|lf-)?(?=[\w-]{0,63}\d)[\w-]{16,}"),
+    *_shape("github-token", "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_", r"gh[pousr]_[A-Za-z0-9]{16,}|github_pat_\w{20,}"),
+    *_shape("gitlab-token", "glpat-", r"glpat-[\w-]{16,}"),
+    *_shape(
         "aws-key", "akia asia agpa aida aroa anpa", r"(?<![A-Za-z0-9])(?:AKIA|ASIA|AGPA|AIDA|AROA|ANPA)[A-Z0-9]{12,}(?![a-z])"
     ),
-    _shape("tavily-key", "tvly-", r"tvly-[\w-]{8,}"),
-    _shape("slack-token", "xox xapp-", r"xox[a-z]-[\w-]{8,}|xapp-\d-[\w-]{8,}"),
-    _shape("slack-hook", "hooks.slack.com", r"(?<=hooks\.slack\.com/services/)[\w/]{16,}"),
-    _shape("google-key", "aiza", r"AIza[\w-]{30,}"),
-    _shape("google-token", "ya29.", r"ya29\.[\w-]{16,}"),
-    _shape(
+    *_shape("tavily-key", "tvly-", r"tvly-[\w-]{8,}"),
+    *_shape("slack-token", "xox xapp-", r"xox[a-z]-[\w-]{8,}|xapp-\d-[\w-]{8,}"),
+    *_shape("slack-hook", "hooks.slack.com", r"(?<=hooks\.slack\.com/services/)[\w/]{16,}"),
+    *_shape("google-key", "aiza", r"AIza[\w-]{30,}"),
+    *_shape("google-token", "ya29.", r"ya29\.[\w-]{16,}"),
+    *_shape(
         "stripe-key", "_live_ _test_ whsec_", r"(?<![A-Za-z0-9])[srp]k_(?:live|test)_[A-Za-z0-9]{8,}|whsec_[A-Za-z0-9+/=]{16,}"
     ),
-    _shape("hugging-face-token", "hf_", r"(?<![A-Za-z0-9])hf_[A-Za-z0-9]{16,}"),
-    _shape("npm-token", "npm_", r"npm_[A-Za-z0-9]{30,}"),
-    _shape("pypi-token", "pypi-", r"pypi-[\w-]{32,}"),
-    _shape("groq-key", "gsk_", r"gsk_[A-Za-z0-9]{16,}"),
-    _shape("xai-key", "xai-", r"xai-[A-Za-z0-9]{16,}"),
-    _shape("sendgrid-key", "sg.", r"SG\.[\w-]{16,}\.[\w-]{16,}"),
-    _shape("twilio-key", "sk", r"(?<![A-Za-z0-9])SK[0-9a-f]{32}(?![0-9a-f])"),
-    _shape("vault-token", "hvs. hvb.", r"hv[sb]\.[\w-]{20,}"),
-    _shape("digitalocean-token", "dop_v1_", r"dop_v1_[0-9a-f]{32,}"),
-    _shape("linear-key", "lin_api_", r"lin_api_[A-Za-z0-9]{16,}"),
-    _shape("perplexity-key", "pplx-", r"pplx-[A-Za-z0-9]{16,}"),
-    _shape("replicate-token", "r8_", r"(?<![A-Za-z0-9])r8_[A-Za-z0-9]{16,}"),
-    _shape("telegram-token", ":aa", r"(?<!\d)\d{8,10}:AA[\w-]{30,}"),
-    _shape("age-key", "age-secret-key-", r"AGE-SECRET-KEY-[A-Z0-9]{20,}"),
-    _shape("jwt", "eyj", r"(?:(?<![\w-])|(?<=\\[nrt]))eyJ[\w-]{8,}+\.[\w-]{4,}+(?:\.[\w-]*+)?"),
-    _shape("bearer", "bearer", r"(?i)(\bbearer[ \t]+)(?!token\b|auth)[\w.~+/=-]{8,}"),
-    _shape("basic-auth", "authorization", r"(?i)(\bauthorization[\"']?[ \t]*[:=][ \t]*[\"']?basic[ \t]+)[\w+/=-]{6,}"),
-    _shape("url-password", "://", r"(://[^\s:/@\"'<>]{0,64}:)(?!⟦|//)[^\s/@\"'<>]{1,128}(?=@)"),
+    *_shape("hugging-face-token", "hf_", r"(?<![A-Za-z0-9])hf_[A-Za-z0-9]{16,}"),
+    *_shape("npm-token", "npm_", r"npm_[A-Za-z0-9]{30,}"),
+    *_shape("pypi-token", "pypi-", r"pypi-[\w-]{32,}"),
+    *_shape("groq-key", "gsk_", r"gsk_[A-Za-z0-9]{16,}"),
+    *_shape("xai-key", "xai-", r"xai-[A-Za-z0-9]{16,}"),
+    *_shape("sendgrid-key", "sg.", r"SG\.[\w-]{16,}\.[\w-]{16,}"),
+    *_shape("twilio-key", "sk", r"(?<![A-Za-z0-9])SK[0-9a-f]{32}(?![0-9a-f])"),
+    *_shape("vault-token", "hvs. hvb.", r"hv[sb]\.[\w-]{20,}"),
+    *_shape("digitalocean-token", "dop_v1_", r"dop_v1_[0-9a-f]{32,}"),
+    *_shape("linear-key", "lin_api_", r"lin_api_[A-Za-z0-9]{16,}"),
+    *_shape("perplexity-key", "pplx-", r"pplx-[A-Za-z0-9]{16,}"),
+    *_shape("replicate-token", "r8_", r"(?<![A-Za-z0-9])r8_[A-Za-z0-9]{16,}"),
+    *_shape("telegram-token", ":aa", r"(?<!\d)\d{8,10}:AA[\w-]{30,}"),
+    *_shape("age-key", "age-secret-key-", r"AGE-SECRET-KEY-[A-Z0-9]{20,}"),
+    *_shape("jwt", "eyj", r"(?:(?<![\w-])|(?<=\\[nrt]))eyJ[\w-]{8,}+\.[\w-]{4,}+(?:\.[\w-]*+)?"),
+    *_shape("bearer", "bearer", r"(?i)(\bbearer[ \t]+)(?!token\b|auth)[\w.~+/=-]{8,}"),
+    *_shape("basic-auth", "authorization", r"(?i)(\bauthorization[\"']?[ \t]*[:=][ \t]*[\"']?basic[ \t]+)[\w+/=-]{6,}"),
+    *_shape("url-password", "://", r"(://[^\s:/@\"'<>]{0,64}:)(?!⟦|//)[^\s/@\"'<>]{1,128}(?=@)"),
 )
 
 
@@ -162,15 +167,13 @@ _SIGN: Final = re.compile(r"[^\W_]")
 _EDGES: Final = " \t\r\n\"'`=:"
 
 
-Blot = Callable[[re.Match[str]], str]
-
-
 @cache
-def _library() -> tuple[tuple[tuple[str, ...], tuple[str, ...], tuple[tuple[re.Pattern[str], Blot], ...]], ...]:
-    """By plug-in: words in any case, words as they stand (a text must hold one); patterns, and what replaces a match."""
+def _library() -> tuple[tuple[Shape, ...], tuple[Shape, ...]]:
+    """The shapes of the plug-ins: those whose words may stand in any case, and those whose words stand as they are."""
     from detect_secrets.plugins.base import RegexBasedDetector
 
-    found = []
+    small: list[Shape] = []
+    exact: list[Shape] = []
     for name, words in _PLUGINS.items():
         module = import_module(f"detect_secrets.plugins.{name}")
         patterns: list[tuple[re.Pattern[str], Blot]] = []
@@ -178,10 +181,9 @@ def _library() -> tuple[tuple[tuple[str, ...], tuple[str, ...], tuple[tuple[re.P
             if isinstance(plugin, type) and issubclass(plugin, RegexBasedDetector) and plugin.__module__ == module.__name__:
                 kind = re.sub(r"[^a-z]+", "-", str(plugin.secret_type).lower()).strip("-")
                 patterns += [(pattern, _blotted(kind)) for pattern in _patterns(plugin)]
-        small = tuple(word for word in words.split() if word.islower())
-        exact = tuple(word for word in words.split() if not word.islower())
-        found.append((small, exact or (() if small else ("",)), tuple(patterns)))
-    return tuple(found)
+        for word in words.split() or [""]:
+            (small if word.islower() else exact).append((word, tuple(patterns)))
+    return tuple(small), tuple(exact)
 
 
 def _patterns(plugin: Any) -> Iterable[re.Pattern[str]]:

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.invariant
 BEHAVE = st.lists(st.sampled_from(BEHAVIOURS), min_size=1, max_size=3).map(tuple)
 
 
-@fewer(50)
+@fewer(100)
 @given(DICE, BEHAVE, st.sampled_from([2_048, 3_000, 6_000]), st.booleans())
 def test_a_turn_ends_within_three_passes_a_trigger_and_never_asks_for_more_than_the_window(
     database: Store, dice: random.Random, behaviours, window, foreground
@@ -92,7 +92,7 @@ class Counting(ContextCompressor):
         return await super().compress(plan, summariser)
 
 
-@fewer(50)
+@fewer(100)
 @given(DICE, BEHAVE, st.integers(1, 40))
 def test_a_summary_is_asked_for_at_most_eight_times(database: Store, dice: random.Random, behaviours, turns):
     """Invariant 15: however long the middle is and however often an answer is refused; retries of a lost connection aside."""
@@ -157,7 +157,7 @@ class Gaining(ContextCompressor):
         return await super().compress(plan, summariser)
 
 
-@fewer(50)
+@fewer(100)
 @given(DICE, st.lists(st.booleans(), min_size=4, max_size=8))
 def test_the_breaker_of_a_conversation_holds_across_splits_and_restarts(database: Store, dice: random.Random, gains):
     """Invariant 16: a stopped conversation asks its engine for nothing, whoever opens it, until half an hour has passed."""
@@ -191,7 +191,7 @@ def test_the_breaker_of_a_conversation_holds_across_splits_and_restarts(database
 acts = st.lists(st.sampled_from(["send", "compress", "prepare", "switch", "reopen", "undo", "redo"]), min_size=2, max_size=6)
 
 
-@fewer(50)
+@fewer(100)
 @given(DICE, acts)
 def test_the_gauge_is_one_number_and_totals_only_grow(database: Store, dice: random.Random, acts):
     """Invariant 34: its kind is told, its regions add up to it, and cost and tokens never go down, also over a restart."""
@@ -237,7 +237,7 @@ def test_the_gauge_is_one_number_and_totals_only_grow(database: Store, dice: ran
     asyncio.run(used())
 
 
-@fewer(50)
+@fewer(100)
 @given(DICE, st.integers(2_048, 40_000))
 def test_after_a_change_of_model_the_budgets_are_those_of_a_conversation_opened_with_it(database: Store, dice, window):
     """Invariant 26: every one of them, wherever it comes from."""
@@ -257,7 +257,7 @@ def test_after_a_change_of_model_the_budgets_are_those_of_a_conversation_opened_
     asyncio.run(switched())
 
 
-@fewer(50)
+@fewer(100)
 @given(DICE, st.sampled_from([2_048, 3_000]))
 def test_a_turn_that_was_compressed_is_compressed_again_only_once_it_has_grown(database: Store, dice: random.Random, window):
     """Invariant 15: by a fifth of the room; and every step begins a session of its own, whose iterations are renewed twice."""

@@ -34,7 +34,7 @@ class Refusing(ContextCompressor):
         return self._refused(plan, "summary_refused", "No summary was accepted; nothing changed.", ("refused.",))
 
 
-@fewer(40)
+@fewer(100)
 @given(DICE, st.integers(0, 60), st.sampled_from([("stalled",), ("slow", "stalled"), ("good",), ("raises",)]), st.booleans())
 def test_a_compression_that_is_stopped_anywhere_leaves_everything_as_it_was(database: Store, dice, moment, behaviours, by_esc):
     """Invariant 14: entries, generation, sessions, titles and messages; the cancelled request aside."""
@@ -71,7 +71,7 @@ def test_a_compression_that_is_stopped_anywhere_leaves_everything_as_it_was(data
     asyncio.run(stopped())
 
 
-@fewer(40)
+@fewer(100)
 @given(DICE, st.sampled_from(["preflight", "manual"]))
 def test_a_compression_all_of_whose_rungs_are_refused_leaves_everything_as_it_was(database: Store, dice, trigger):
     """Invariant 14: it is recorded that it was tried, and why it did nothing."""
@@ -97,7 +97,7 @@ def test_a_compression_all_of_whose_rungs_are_refused_leaves_everything_as_it_wa
     asyncio.run(refused())
 
 
-@fewer(40)
+@fewer(100)
 @given(DICE, BEHAVE)
 def test_a_summariser_that_fails_is_written_down_and_the_next_rung_takes_over(database: Store, dice, behaviours):
     """Invariant 14: whatever it answers, the context is compressed or nothing changed, and every call is accounted for."""
@@ -123,7 +123,7 @@ def test_a_summariser_that_fails_is_written_down_and_the_next_rung_takes_over(da
     asyncio.run(compressed())
 
 
-@fewer(40)
+@fewer(100)
 @given(DICE, BEHAVE, st.sampled_from(["", "ports"]))
 def test_opening_a_preview_writes_nothing_asks_nothing_and_shows_what_is_done_then(database: Store, dice, behaviours, focus):
     """Invariant 35: and a draft of its summary makes calls, and writes down what they used, and nothing else."""
@@ -172,7 +172,7 @@ acts = st.lists(
 )
 
 
-@fewer(50)
+@fewer(100)
 @given(DICE, BEHAVE, acts)
 def test_two_conversations_at_once_never_mix(database: Store, dice: random.Random, behaviours, acts):
     """Invariant 24: neither summaries nor counters nor rests, on one engine and one database."""

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from hermes_tui.context.budgets import Budgets, Sourced, budgets_for
 from hermes_tui.context.compressor import ContextCompressor
+from hermes_tui.context.editing import EditRefused, marked
 from hermes_tui.context.engine import Compression, EngineState, Plan, SummaryPrompt
-from hermes_tui.context.groups import groups_of
 from hermes_tui.context.ledger import Fact, Ledger
 from hermes_tui.context.planning import GAIN
 from hermes_tui.context.rendering import SentRow, sent_rows
 from hermes_tui.context.summarising import SummaryWork, Written, summary_of
-from hermes_tui.context.view import Change, ContextView, Entry, Treatment
+from hermes_tui.context.view import Change, ContextView, Entry
 from tests.strategies import BEHAVIOURS, SEEDS, TURNS, conversation, count, finished, said, summariser, view_of
 
 WINDOWS = (2_048, 2_400, 4_000, 8_192)
@@ -92,18 +92,18 @@ def rows_of(view: ContextView) -> dict[int, SentRow]:
     return {row.entry.position: row for row in sent_rows(view) if row.entry is not None}
 
 
-def history(dice: random.Random, turns: int, compressions: int, window: int, *, marked: bool = True) -> Grown:
-    """A conversation of TURNS turns, compressed so many times in WINDOW while it went on; with MARKED people pin and drop."""
+def history(dice: random.Random, turns: int, compressions: int, window: int) -> Grown:
+    """A conversation of TURNS turns, compressed so many times in WINDOW while it went on, with pins and drops in between."""
     system = dice.choice(("", "Answer briefly."))
     view = view_of(conversation(dice, turns), system)
     for _ in range(compressions):
         grown = Grown(view, window)
         change = compressed(grown, dice.choice([*BEHAVIOURS, "none"])).change if dice.random() < 0.05 else told(grown)[1]
         view = after(grown, change)
-        if marked and dice.random() < 0.2:
+        if dice.random() < 0.2:
             view = _marked(dice, view)
         view = said(view, conversation(dice, dice.randint(1, 4), view.entries[-1].message.sequence + 1))  # type: ignore[union-attr]
-    if marked and dice.random() < 0.2:
+    if dice.random() < 0.2:
         view = _marked(dice, view)
     if dice.random() < 0.5:  # a window of which this context fills a fair part, whatever its length
         window = max(WINDOWS[0], int(engine().meter.estimate(view) / dice.uniform(0.25, 0.7)))
@@ -111,23 +111,19 @@ def history(dice: random.Random, turns: int, compressions: int, window: int, *, 
 
 
 def _marked(dice: random.Random, view: ContextView) -> ContextView:
-    """VIEW after a person has pinned or dropped one of its groups, not the message to be answered."""
-    alive = [e for e in view.entries if e.message and e.treatment is not Treatment.DROPPED]
-    groups = groups_of([e.message for e in alive if e.message])
-    newest = max(i for i, group in enumerate(groups) if group.is_real_user)
-    chosen = dice.randrange(len(groups))
-    if chosen >= newest:
+    """VIEW after a person has pinned or dropped one of its groups, where that may be done."""
+    message = dice.choice([e.message.id for e in view.entries if e.message])
+    try:
+        change = marked(view, message, dice.choice(("pin", "drop"))).change
+    except EditRefused:
         return view
-    ids = {m.id for m in groups[chosen].messages}
-    treatment = dice.choice((Treatment.PINNED, Treatment.DROPPED))
-    mine = [e for e in alive if e.message and e.message.id in ids]
-    return view.apply(Change(tuple(e.position for e in mine), tuple(replace(e, treatment=treatment) for e in mine)))
+    return view.apply(engine().resolved(view, change))
 
 
-def histories(*, marked: bool = True) -> st.SearchStrategy[Grown]:
+def histories() -> st.SearchStrategy[Grown]:
     """Contexts of every age: up to two hundred turns, none to five compressions with growth in between."""
     return st.builds(
-        lambda seed, turns, times, window: history(random.Random(seed), turns, times, window, marked=marked),
+        lambda seed, turns, times, window: history(random.Random(seed), turns, times, window),
         SEEDS,
         TURNS,
         st.sampled_from((0, 0, 1, 1, 1, 2, 2, 3, 5)),

@@ -12,14 +12,12 @@ from hermes_tui.context.groups import groups_of
 from hermes_tui.context.messages import Message, calls_of, results_of
 from hermes_tui.context.view import Treatment
 from tests.context.histories import (
-    ANY,
     BLANK,
     GROWN,
     Grown,
     after,
     budgets_of,
     carried,
-    compressed,
     engine,
     planned,
     rows_of,
@@ -54,10 +52,10 @@ def _dropped(view, position) -> bool:
     return any(e.position == position and e.treatment is Treatment.DROPPED for e in view.entries)
 
 
-@given(GROWN, ANY)
-def test_the_newest_messages_stay_word_for_word(grown, behaviour):
+@given(GROWN)
+def test_the_newest_messages_stay_word_for_word(grown):
     """Invariant 8: byte-equal, thinking aside, unless the report of what was pruned names them."""
-    done = compressed(grown, behaviour)
+    done = carried(grown)
     if done.change is None:
         return
     reported = {p.entry.position for p in done.plan.prunes}
@@ -86,10 +84,10 @@ def test_the_tail_keeps_its_bound(grown):
         assert len(groups_of(rest)) <= 1
 
 
-@given(GROWN, ANY)
-def test_everything_that_was_ever_said_is_in_exactly_one_place(grown, behaviour):
+@given(GROWN)
+def test_everything_that_was_ever_said_is_in_exactly_one_place(grown):
     """Invariant 17: head, all that the summary tells, pinned, dropped, tail; nothing vanishes and nothing stands twice."""
-    done = compressed(grown, behaviour)
+    done = carried(grown)
     view = after(grown, done.change)
     alive = [e.message.id for e in view.entries if e.message]
     covered = sorted(view.summary.covered) if view.summary else []

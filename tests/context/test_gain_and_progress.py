@@ -23,7 +23,7 @@ from tests.context.histories import (
     rows_of,
     told,
 )
-from tests.strategies import conversation, dumped, finished, said, summariser
+from tests.strategies import conversation, dumped, fewer, finished, said, summariser
 
 pytestmark = pytest.mark.invariant
 
@@ -79,6 +79,7 @@ def test_what_can_come_under_the_threshold_does_and_what_cannot_names_the_part_t
         assert f"{budgets.threshold:,}" in plan.refusal.reason
 
 
+@fewer(4)
 @given(GROWN, ANY)
 def test_nothing_that_was_given_is_changed_and_the_same_comes_out_again(grown, behaviour):
     """Invariant 12: same context and same summariser, same result."""
@@ -117,6 +118,7 @@ def test_a_pass_makes_at_most_eight_calls_and_each_fits_the_summarisers_window(g
         assert done.refusal
 
 
+@fewer(4)
 @given(GROWN, ANY, st.integers(0, 2**32 - 1))
 def test_one_engine_for_several_conversations_keeps_them_apart(grown, behaviour, seed):
     """Invariant 24: it remembers nothing of one when it is asked about another."""

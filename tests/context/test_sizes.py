@@ -57,7 +57,7 @@ def test_the_estimate_comes_closer_with_every_reading(grown, truth, overhead, se
         return round(overhead + truth * heart.meter.estimate(view))
 
     errors = []
-    for _ in range(8):
+    for _ in range(5):
         state = heart.update_from_response(state, view, Usage(input=real()))
         errors.append(abs(state.scales.get(view.model, 1.0) - truth))
         view = said(view, conversation(dice, 1, view.last_message.sequence + 1))
@@ -65,7 +65,7 @@ def test_the_estimate_comes_closer_with_every_reading(grown, truth, overhead, se
         grown_by = truth * heart.meter.estimate(view) - (state.anchor.tokens - overhead)
         assert said_since <= errors[-1] / truth * grown_by + 2, "only what was said since is estimated"
     assert all(later <= earlier + 0.02 for earlier, later in pairwise(errors))
-    assert errors[-1] <= 0.75 * errors[0] + 0.02
+    assert errors[-1] <= 0.9 * errors[0] + 0.02
 
 
 NUMBERS = st.integers(0, 2_000_000)

@@ -15,7 +15,7 @@ from hermes_tui.context.messages import Message
 from hermes_tui.context.rendering import sent_rows
 from hermes_tui.context.summaries import FENCE
 from hermes_tui.context.view import ContextView
-from tests.context.histories import ANY, BLANK, GROWN, Grown, after, budgets_of, compressed, engine, planned, told
+from tests.context.histories import ANY, BLANK, GROWN, Grown, after, budgets_of, compressed, engine, planned
 from tests.context.test_redaction import FORMS, KEYS, NAMES, VALUES
 from tests.context.test_summaries import FORGED, TEXTS
 from tests.strategies import LOOK_ALIKES, SEEDS, conversation, finished, said, summariser, texts, view_of
@@ -129,15 +129,3 @@ def _with_secret(dice: random.Random, entry, text: str, value: str):
             block = {**block, "content": at.format(text, block["content"])}
         blocks.append(block)
     return replace(entry, message=replace(entry.message, content=tuple(blocks)))
-
-
-@given(GROWN, ANY)
-def test_a_summary_is_shown_to_people_as_it_was_written(grown, behaviour):
-    """Invariant 22: the escape is undone exactly for display, so that code and paths read as they are."""
-    from hermes_tui.context.summaries import escape, unescape
-
-    change = compressed(grown, behaviour, "").change if behaviour != "none" else told(grown, "")[1]
-    summary = after(grown, change).summary
-    if summary is not None:
-        for text in [*(text for _, text in summary.prose), *(fact.text for _, fact in summary.ledger.facts())]:
-            assert unescape(escape(text)) == text

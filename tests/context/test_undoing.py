@@ -63,8 +63,10 @@ def go_on(chain: History, seed: int, turns: int) -> None:
     chain.say(conversation(random.Random(seed), turns, last.sequence + 1 if last else 0))
 
 
+@pytest.mark.invariant
 @given(SEEDS, st.integers(3, 9), WINDOWS, st.sampled_from([None, ""]), st.integers(0, 3), st.integers(1, 3))
 def test_undo_of_a_compression_restores_the_context_exactly_and_keeps_later_turns(seed, turns, window, focus, later, times):
+    """Invariant 30: also after the conversation went on, and redo leads back."""
     chain = a_chain(seed, turns)
     states = []
     for n in range(times):
@@ -101,8 +103,10 @@ STEPS = st.lists(
 )
 
 
+@pytest.mark.invariant
 @given(SEEDS, WINDOWS, STEPS)
 def test_whatever_is_edited_undone_and_redone_the_context_stays_valid_and_every_edit_can_be_taken_back(seed, window, steps):
+    """Invariants 1-7, 17 and 30."""
     chain = a_chain(seed, 5)
     for kind, number in steps:
         dice = random.Random(number)

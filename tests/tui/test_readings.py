@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -33,19 +34,25 @@ def readings(draw: st.DrawFn) -> GaugeReading:
     )
 
 
+@pytest.mark.invariant
 @given(readings(), st.integers(10, 200))
 def test_the_bar_fills_its_width_exactly(reading: GaugeReading, width: int) -> None:
+    """Invariant 34: it clamps, whatever the size."""
     assert sum(cell.cells for cell in bar_cells(reading, width)) == width
 
 
+@pytest.mark.invariant
 @given(readings(), st.integers(10, 200))
 def test_every_region_that_holds_anything_has_a_cell(reading: GaugeReading, width: int) -> None:
+    """Invariant 34."""
     drawn = {cell.region for cell in bar_cells(reading, width)}
     assert drawn >= {region for region, count in reading.shares if count}
 
 
+@pytest.mark.invariant
 @given(readings(), st.integers(10, 200))
 def test_the_number_is_never_clamped(reading: GaugeReading, width: int) -> None:
+    """Invariant 34: and says whether it is measured or estimated."""
     from hermes_tui.tui.numbers import short
 
     first = gauge_content(reading, width).plain.split("\n")[0]
