@@ -16,7 +16,7 @@ quarter of what the floor leaves would lift any cap of a large window (a price s
 MIN_SUMMARY_CAP: Final = 256
 SUMMARY_SHARE: Final = 0.45
 """Most of the room that a summary takes: with the tail's 20 to 30 % beside it there is room left to talk in."""
-SUMMARY_RETURNS: Final = 62.0
+SUMMARY_RETURNS: Final = 70.0
 SUMMARY_POWER: Final = 0.45
 """cap = SUMMARY_RETURNS x room ^ SUMMARY_POWER. What a summary keeps grows ever more slowly with its length: of the names
 needed later on in a recorded session of 110 K tokens it held 61 % in 1,000 tokens, 75 % in 2,000, 80 % in 3,000, 87 % in 4,500,

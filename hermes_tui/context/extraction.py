@@ -212,13 +212,15 @@ class Extractor:
         if not text.strip():
             return
         group = self._said_in(self._turn(message), at)
+        used: list[str] = []
         for line in passages(text):
             names = [*literals(line), *_marked(words(line))]
+            used += names
             # A question without a name was answered since, or stands among the ledger's open ones.
             named = bool(names) and not names[0].startswith(WORD_MARK)
             if named or not (line.endswith(("?", "？")) or _COURTESY.search(line)):
                 self._add(Piece(line, (line,)), names, group, at, message.id, bonus * _bonus(line, told=True))
-        self._use([*literals(text), *_marked(words(text))], at, _SAID)
+        self._use(used, at, _SAID)
 
     def _done(self, act: Act, at: int, turn: int) -> None:
         target = clip(redact(act.target), _TARGET_LIMIT)
@@ -228,16 +230,16 @@ class Extractor:
             outcome = f" → exit {act.exit_code}" if act.exit_code else " → failed" if act.failed else ""
             name = f"{act.name} " if act.verb == "called" else ""
             group = self._group("Done", f"{act.verb} {name}{target}{outcome}", at, turn)
-        removed, given = changes_in(act.arguments)
+        removed, given = ([redact(text) for text in texts] for texts in changes_in(act.arguments))
         if not act.failed:
             kept = {line for text in given for line in _plain_lines(text)}
             for line in {line for text in removed for line in _plain_lines(text)} - kept:
                 self._remove(line, group)
         used = list(self._groups[group].names)
         for text in given:
-            used += self._read(redact(text), group, at, act.message, told=True, skip=act.target)
+            used += self._read(text, group, at, act.message, told=True, skip=act.target)
         for text in removed:
-            used += literals(redact(text))
+            used += literals(text)
         self._use(used, at, _DONE)
         if act.failed or act.verb not in ("edited", "wrote"):  # that an edit succeeded is told by the ledger
             self._use(self._read(redact(act.output), group, at, act.result_message, told=False), at + 1, _SHOWN)
@@ -357,7 +359,7 @@ def _marked(plain: Iterable[str]) -> list[str]:
 
 def _plain_lines(text: str) -> Iterable[str]:
     """The lines of TEXT as they are compared."""
-    return (line for raw in redact(text).splitlines() if (line := one_line(raw)))
+    return (line for raw in text.splitlines() if (line := one_line(raw)))
 
 
 def _texts(message: Message) -> Iterable[str]:

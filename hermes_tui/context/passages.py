@@ -54,6 +54,8 @@ _OPEN_END: Final = re.compile(r"(?:[(\[=+\\?]|&&|\|\||=>|\b(?:return|and|or|not|
 _OPEN_START: Final = re.compile(r"(?:[)\].?]|&&|\|\||[+*] |\|(?!.*\|$))")
 _HASHES: Final = re.compile(r"^#{2,6} ")
 """Before a heading of a page in Markdown."""
+_SAMPLE: Final = 20
+"""Lines from which it is told whether a listing numbers them."""
 _LISTED: Final = re.compile(r"^\s*\d+(?:\t|→|[|:] ?)")
 
 
@@ -205,12 +207,15 @@ def pieces(text: str) -> list[Piece]:
     lines = told or lines
     if len(lines) > MAX_LINES:
         lines = lines[: MAX_LINES // 2] + lines[-MAX_LINES // 2 :]
-    if told is None and sum(1 for line in lines if _LISTED.match(line)) > _NUMBERED * len(lines):
+    shown = lines[:_SAMPLE]
+    if told is None and sum(1 for line in shown if _LISTED.match(line)) > _NUMBERED * len(shown):
         lines = [_LISTED.sub("", line) for line in lines]
     found: list[Piece] = []
     held: list[str] = []
     length = depth = 0
-    for line in (_HASHES.sub("", one_line(line)) for line in lines):
+    for line in map(one_line, lines):
+        if line.startswith("##"):
+            line = _HASHES.sub("", line)
         if told is not None or len(line) > LINE_LIMIT:
             found += _piece(held)
             held, length, depth = [], 0, 0
