@@ -39,3 +39,14 @@ def test_every_test_that_the_table_names_exists() -> None:
             known[path] = names_in(TESTS / path)
         assert name in known[path], f"{path} has no {name}"
     assert len(known) > 20
+
+
+def test_every_law_has_a_test_that_names_it() -> None:
+    named: set[int] = set()
+    for path in TESTS.rglob("test_*.py"):
+        text = path.read_text(encoding="utf-8")
+        if "mark.invariant" in text:
+            for numbers in re.findall(r'"""Invariants? ([\d, \-and]+)', text):
+                for first, last in re.findall(r"(\d+)(?:-(\d+))?", numbers):
+                    named |= set(range(int(first), int(last or first) + 1))
+    assert named >= set(range(1, 36)), set(range(1, 36)) - named
