@@ -63,8 +63,9 @@ def next_requests(recorded: RecordedConversation, count: Count) -> tuple[list[Re
         scale = meter.scale(moment.view, moment.state)
         if moment.state.anchor is None:
             continue
-        anchored.append(Reading(meter.size(moment.view, moment.state).tokens, moment.prompt))
-        bare.append(Reading(round(scale * meter.estimate(moment.view)), moment.prompt))
+        estimate = meter.estimate(moment.view)
+        anchored.append(Reading(meter.size_of(estimate, moment.view, moment.state).tokens, moment.prompt))
+        bare.append(Reading(round(scale * estimate), moment.prompt))
     return anchored, bare, scale
 
 

@@ -53,8 +53,8 @@ async def on(stage: At, api: FakeApi) -> Stage:
 
 async def test_after_an_edit_the_size_is_counted_while_nothing_runs(on: Stage) -> None:
     conversation = await on.start()
-    for n in range(8):
-        await conversation.send(f"Say more, {n}. " + "A wide river. " * 30)
+    for n in range(4):
+        await conversation.send(f"Say more, {n}. " + "A wide river. " * 80)
     assert not on.said(CountDue), "what was measured needs no count"
     await conversation.compress()
     assert on.said(Compressed)
@@ -72,10 +72,10 @@ async def test_near_the_trigger_the_server_decides(on: Stage, api: FakeApi) -> N
     budgets = conversation.budgets
     assert budgets is not None
     while conversation.size.tokens < 0.8 * budgets.threshold:
-        await conversation.send("Say more. " + "A wide river. " * 20)
+        await conversation.send("Say more. " + "A wide river. " * 30)
     assert "/v1/messages/count_tokens" not in paths(api), "far from it nobody is asked"
     while not on.said(Compressed):
-        await conversation.send("Say more. " + "A wide river. " * 20)
+        await conversation.send("Say more. " + "A wide river. " * 30)
     asked = paths(api)
     assert "/v1/messages/count_tokens" in asked
     assert asked.count("/v1/messages/count_tokens") < asked.count("/v1/messages")
@@ -93,7 +93,7 @@ async def test_a_server_that_does_not_count_is_not_missed(
     server = Server(api.address, {"none": lambda: None, "busy": busy, "silence": lambda: asyncio.sleep(3600)}[answer])
     conversation = await on.start(provider=server, foreground=True, clock=lambda: 1_000.0)
     while not on.said(Compressed):
-        await conversation.send("Say more. " + "A wide river. " * 20)
+        await conversation.send("Say more. " + "A wide river. " * 30)
         assert len(on.said(TurnEnded)) < 40
     assert {e.reason for e in on.said(TurnEnded)} == {"end_turn"}
     assert server.asked == 1, "it is left in peace for a while"

@@ -198,7 +198,7 @@ FAULTS = (
 
 @pytest.fixture(scope="module")
 def shared_fake(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    fake = FakeApi(tmp_path_factory.mktemp("fake"), "--rate", "100000", "--window", "8000", "--words", "150")
+    fake = FakeApi(tmp_path_factory.mktemp("fake"), "--rate", "100000", "--window", "8000", "--words", "60")
     yield fake
     fake.stop()
 
@@ -210,11 +210,11 @@ async def test_whatever_an_engine_does_the_chat_goes_on(fault: str, tmp_path: Pa
     try:
         conversation = await on.start(engine=Odd(fault), foreground=True, tools=on.tools())
         first = conversation.session.id
-        for n in range(4):
-            await conversation.send(f"Tell me about rivers, {n}.")
+        for n in range(2):
+            await conversation.send(f"Tell me about rivers, {n}. " + "They are wide and slow. " * 60)
         await conversation.send("!fault tool:odd_tool {}\nTry the odd tool.")
         await conversation.compress()
-        assert [e.reason for e in on.said(TurnEnded)] == ["end_turn"] * 5
+        assert [e.reason for e in on.said(TurnEnded)] == ["end_turn"] * 3
         assert on.said(Compressed), "the built-in engine compresses in its place"
         assert conversation.session.id != first
         assert "engine odd is set aside" in conversation.engine_status

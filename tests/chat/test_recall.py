@@ -41,8 +41,8 @@ async def with_a_compression(on: Stage, *told: str, file: str = "") -> None:
         await conversation.send(text)
     if file:
         await conversation.send('!fault tool:read_file {"path": "ledger.txt"}\nRead the ledger.')
-    for n in range(12):
-        await conversation.send(f"And what of the {n}th of the rivers? " + "It is wide and slow. " * 40)
+    for n in range(4):
+        await conversation.send(f"And what of the {n}th of the rivers? " + "It is wide and slow. " * 120)
     await conversation.compress()
     assert on.said(Compressed)
 
@@ -176,8 +176,8 @@ async def test_a_conversation_begun_without_the_tool_is_promised_none(on: Stage)
     on.conversation = conversation = await Conversation.open(
         await on.parts(tools=on.tools(), foreground=True), conversation.chain
     )
-    for n in range(12):
-        await conversation.send(f"And what of the {n}th of the rivers? " + "It is wide and slow. " * 40)
+    for n in range(4):
+        await conversation.send(f"And what of the {n}th of the rivers? " + "It is wide and slow. " * 120)
     await conversation.compress()
     assert on.said(Compressed)
     assert "recall_context" not in str(conversation.next_body())

@@ -39,10 +39,10 @@ def test_the_next_request_is_foretold_within_a_thousandth(recorded):
 
 
 @real
-@pytest.mark.parametrize(("window", "starts"), [(40_000, 12), (100_000, 20)])
+@pytest.mark.parametrize(("window", "starts"), [(40_000, 16), (100_000, 30)])
 def test_a_preview_tells_the_size_after_a_compression(recorded, window, starts):
     told = [reading for _, reading in previews(recorded, load_counter(), window=window, starts=starts)]
-    assert len(told) >= 3
+    assert len(told) >= 2
     assert at_quantile(told, 0.95) <= 0.07
 
 
