@@ -35,7 +35,7 @@ COMMANDS: Final = (
     Command("compress", "compress", "compress the context now, about a topic if named", "Compress now", argument="[focus]"),
     Command("undo", "undo", "take back the newest compression, pin or drop; what was said since stays", "Undo the newest edit"),
     Command("redo", "redo", "make again what was undone last", "Redo what was undone"),
-    Command("fork", "fork", "go on from here in a conversation of its own", "Fork: go on from here in a new conversation"),
+    Command("fork", "fork", "go on from here in a conversation of its own", "Fork from here"),
     Command("context", "numbers", "every number in force, and where it comes from", "Numbers in force"),
     Command("new", "new_chat", "begin a new conversation", "New conversation"),
     Command("model", "model", "choose the model, or name it", "Choose a model", argument="[name]"),
