@@ -169,7 +169,7 @@ class Compressing:
         if breaker.rests(at.state, at.size.tokens, at.budgets):
             return None
         view, state, budgets = at.view, at.state, at.budgets
-        decision = await at.ask_engine(lambda engine: sound_decision(engine.should_compress(view, state, budgets, now)))
+        decision = await at.ask_engine(lambda engine: sound_decision(engine.should_compress(view, state, budgets, now), view))
         if decision.action == "prepare":
             self._announce(trigger)
         return decision if decision.action == "compress" else None

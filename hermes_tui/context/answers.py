@@ -29,14 +29,17 @@ def sound(state: EngineState) -> EngineState:
     return state
 
 
-def sound_decision(decision: Decision) -> Decision:
-    """DECISION as an engine gave it, if it is one.
+def sound_decision(decision: Decision, view: ContextView) -> Decision:
+    """DECISION about VIEW as an engine gave it, if it is one.
 
     Raises:
-        TypeError: it is none.
+        TypeError: it is none, or what it would carry out is no plan.
+        ValueError: what it would carry out is a plan for another context.
     """
     if not isinstance(decision, Decision):
         raise TypeError(f"it gave {type(decision).__name__} for a decision")
+    if decision.plan is not None:
+        sound_plan(decision.plan, view)
     return decision
 
 

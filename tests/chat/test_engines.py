@@ -16,7 +16,7 @@ import pytest
 from hermes_tui.chat.conversation import Conversation
 from hermes_tui.chat.events import Compressed, NoticeRaised, TurnEnded
 from hermes_tui.context.compressor import ContextCompressor
-from hermes_tui.context.engine import Compression, EngineState, Plan
+from hermes_tui.context.engine import Compression, Decision, EngineState, Plan
 from hermes_tui.context.view import Change, ContextView, Entry
 from hermes_tui.llm.tokenizer import load_counter
 from hermes_tui.store.ids import new_id
@@ -130,6 +130,8 @@ class Odd(ContextCompressor):
 
     def should_compress(self, view: Any, state: Any, budgets: Any, now: float) -> Any:
         self._goes_wrong("should_compress")
+        if self.fault == "a decision without its plan":
+            return Decision("compress", "now", "at once")  # type: ignore[arg-type]  # what an engine may do
         return "now" if self.fault == "no decision" else super().should_compress(view, state, budgets, now)
 
     def plan(self, view: Any, state: Any, budgets: Any, focus: Any = None) -> Any:
@@ -189,7 +191,8 @@ class Odd(ContextCompressor):
 
 
 FAULTS = (
-    "update_from_response", "a state that cannot be stored", "no state", "should_compress", "no decision", "plan",
+    "update_from_response", "a state that cannot be stored", "no state", "should_compress", "no decision",
+    "a decision without its plan", "plan",
     "a plan for another chain", "no plan", "compress", "no compression", "a message vanishes", "a message is forged",
     "a message is reworded", "entries of nothing", "resolved", "on_session_start", "on_session_end", "on_session_reset",
     "tool_schemas", "a tool by a name that is taken", "handle_tool_call", "no text", "status",
