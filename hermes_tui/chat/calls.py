@@ -10,11 +10,8 @@ from hermes_tui.chat.events import ToolEnded, ToolStarted
 from hermes_tui.chat.interrupt import Interrupt, Interrupted
 from hermes_tui.chat.standing import Standing, failed
 from hermes_tui.context.engine import ToolCallRefused
-from hermes_tui.context.messages import Block, Message, calls_of, scrub
+from hermes_tui.context.messages import INTERRUPTED, Block, Message, calls_of, scrub
 from hermes_tui.tools.tools import TIME_LIMIT, ToolRunner
-
-INTERRUPTED = "interrupted; outcome unknown"
-"""The result of a call that was stopped, or never begun because the user stopped the turn."""
 
 
 class Calls:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hermes_tui.context.messages import Block, text_block
-from hermes_tui.llm.provider import BlockEnded, BlockStarted, InputGrew, StreamEvent, TextGrew, ThinkingGrew
+from hermes_tui.context.messages import THINKING, Block, text_block
+from hermes_tui.llm.provider import BlockEnded, BlockStarted, StreamEvent, TextGrew
 
 
 class PartialReply:
@@ -43,8 +43,4 @@ class PartialReply:
 def _says_something(block: Block) -> bool:
     """Whether BLOCK is worth a message by itself: thinking alone, or blank text, is not."""
     kind = block.get("type")
-    return kind not in ("thinking", "redacted_thinking") and (kind != "text" or bool(str(block.get("text", "")).strip()))
-
-
-GREW = (TextGrew, ThinkingGrew, InputGrew)
-"""Events that add to an open block."""
+    return kind not in THINKING and (kind != "text" or bool(str(block.get("text", "")).strip()))

@@ -19,7 +19,7 @@ from hermes_tui.chat.requests import Requests, parameters_for, posted
 from hermes_tui.chat.standing import Standing
 from hermes_tui.chat.thinking import SUMMARY_EXTRA, least_thinking
 from hermes_tui.context.compaction import compaction_body
-from hermes_tui.context.engine import CompactionPrompt, Summariser, SummariserFailed, SummaryPrompt
+from hermes_tui.context.engine import MOST_CALLS, CompactionPrompt, Summariser, SummariserFailed, SummaryPrompt
 from hermes_tui.context.messages import plain_text
 from hermes_tui.context.summaries import ProviderBlock
 from hermes_tui.context.view import ContextView
@@ -107,7 +107,7 @@ class SummaryCalls:
             window=self._model.facts.window.value,
             ask=self.ask,
             source_cap=EMBEDDED_SOURCE if self._model.embedded else None,
-            calls=1 if self._model.embedded else 8,
+            calls=1 if self._model.embedded else MOST_CALLS,
             notes=notes,
             prompt=self._at.settings.summary.prompt,
             compact=self.compact if self._compacts else None,

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import click
 
 from hermes_tui.cli.commands import Places, places
 from hermes_tui.cli.failures import Refused
 from hermes_tui.cli.lines import warn
+from hermes_tui.cli.replay import MAX_TOKENS
 from hermes_tui.transfer.recognition import read_transcript
 from hermes_tui.transfer.transcripts import RecordedConversation
 
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from hermes_tui.context.budgets import Sourced
     from hermes_tui.llm.models import Price
     from hermes_tui.paths import Paths
-
-MAX_TOKENS: Final = 8_192
-"""Tokens reserved for a reply, as in a replay."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,13 +10,11 @@ import click
 from hermes_tui.cli.commands import Places, places
 from hermes_tui.cli.lines import moment, write_json, write_text
 from hermes_tui.cli.opening import open_store
+from hermes_tui.context.messages import ID_SHOWN
 from hermes_tui.tui.numbers import counted, short
 
 if TYPE_CHECKING:
     from hermes_tui.store.records import ChainRecord, SessionRecord
-
-SHOWN = 6
-"""Characters of an id that are shown: its unique ending."""
 
 
 @click.command()
@@ -63,11 +61,11 @@ def _print(chain: ChainRecord) -> None:
     size = f"{counted(len(chain.sessions), 'session')}, {counted(chain.messages, 'message')}"
     first = chain.sessions[0]
     if first.relation == "fork" and first.parent is not None:
-        size = f"fork of {first.parent[-SHOWN:]}, {size}"
-    write_text(f"{chain.tip.id[-SHOWN:]}  {when}  {chain.title or 'untitled'}  ({size})")
+        size = f"fork of {first.parent[-ID_SHOWN:]}, {size}"
+    write_text(f"{chain.tip.id[-ID_SHOWN:]}  {when}  {chain.title or 'untitled'}  ({size})")
     if len(chain.sessions) > 1:
         for session in chain.sessions:
-            write_text(f"        {session.ordinal:>3}  {session.id[-SHOWN:]}  {_ending(session)}")
+            write_text(f"        {session.ordinal:>3}  {session.id[-ID_SHOWN:]}  {_ending(session)}")
 
 
 def _ending(session: SessionRecord) -> str:

@@ -10,13 +10,11 @@ from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
 from hermes_tui.context.acceptance import Prose, accepted
-from hermes_tui.context.engine import Count, Summariser, SummariserFailed, SummaryPrompt
+from hermes_tui.context.engine import MOST_CALLS, Count, Summariser, SummariserFailed, SummaryPrompt
 from hermes_tui.context.messages import Message
 from hermes_tui.context.prompts import RESULT_LIMIT, SYSTEM, instructions, message_text, record_text
 from hermes_tui.context.summaries import Summary, escape
 
-MAX_CALLS: Final = 8
-"""Calls to a summariser in a pass, the tighter rung included."""
 _WORDS: Final = 0.6
 """Words asked for per token of the budget: few enough that the answer keeps within it in any language."""
 _MARGIN: Final = 0.6
@@ -55,7 +53,7 @@ class Asking:
     ) -> None:
         self._summariser, self._work, self._count = summariser, work, count
         self._budget, self._digest = max(1, min(budget, summariser.window // _ANSWER)), digest
-        self._most = max(0, min(MAX_CALLS, summariser.calls))
+        self._most = max(0, min(MOST_CALLS, summariser.calls))
         self.calls = 0
         self.refusals: tuple[str, ...] = ()
 

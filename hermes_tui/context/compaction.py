@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from hermes_tui.context.engine import CompactionPrompt, Count, Plan, Summariser, SummariserFailed
-from hermes_tui.context.messages import Block
+from hermes_tui.context.messages import THINKING, Block
 from hermes_tui.context.prompts import instructions
 from hermes_tui.context.redaction import redact, redact_json
 from hermes_tui.context.rendering import sent_rows
@@ -26,7 +26,6 @@ _WORDS: Final = 0.6
 _ENDING: Final = "Call no tools; answer with the record alone."
 MOST_INSTRUCTIONS: Final = 16_384
 """Characters that the API takes (Compaction on demand, Write your own summarization prompt)."""
-_THINKING: Final = ("thinking", "redacted_thinking")
 
 
 async def provider_block(plan: Plan, told: Summary, summariser: Summariser, meter: Meter, cap: int) -> ProviderBlock:
@@ -91,7 +90,7 @@ def without_secrets(body: Mapping[str, Any], *, thinking: bool = True) -> dict[s
     """
     messages = [{**m, "content": [_clean(b) for b in m["content"]]} for m in body["messages"]]
     if not thinking or messages != body["messages"]:
-        messages = [{**m, "content": [b for b in m["content"] if b.get("type") not in _THINKING]} for m in messages]
+        messages = [{**m, "content": [b for b in m["content"] if b.get("type") not in THINKING]} for m in messages]
     return {**body, "messages": messages}
 
 

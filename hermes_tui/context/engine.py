@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Final, Literal
 
 from hermes_tui.context.budgets import Budgets
 from hermes_tui.context.fidelity import Fidelity
@@ -23,6 +23,10 @@ Trigger = Literal["preflight", "in_turn", "response", "overflow", "manual"]
 Kind = Literal["prune", "summarise"]
 Rung = Literal["", "api", "model", "tighter", "deterministic"]
 """Which rung of the ladder wrote a summary: the provider's own compaction, a model, the model once more, or code."""
+
+
+MOST_CALLS: Final = 8
+"""Calls to a summariser in a pass, the tighter rung included (design, Layer 3)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +250,7 @@ class Summariser:
     window: int
     ask: Callable[[SummaryPrompt], Awaitable[str]]
     source_cap: int | None = None
-    calls: int = 8
+    calls: int = MOST_CALLS
     notes: str = ""
     prompt: str = ""
     compact: Callable[[CompactionPrompt], Awaitable[ProviderBlock]] | None = None
@@ -295,16 +299,14 @@ class ContextEngine(ABC):
     def on_session_start(self, session: str) -> None:  # noqa: B027 - optional hooks do nothing
         """A session began, or a conversation was opened at SESSION, its tip."""
 
-    def on_session_end(self, session: str) -> None:  # noqa: B027
+    def on_session_end(self, session: str) -> None:  # noqa: B027 - optional, as above
         """A session ended, or the conversation that it is the tip of was closed."""
 
-    def on_session_reset(self, session: str) -> None:  # noqa: B027
+    def on_session_reset(self, session: str) -> None:  # noqa: B027 - optional, as above
         """A conversation was started afresh, and SESSION is its first; `on_session_start` follows."""
 
     def update_model(self, state: EngineState, model: str) -> EngineState:
         """The state after a switch to MODEL: nothing measured with another model stays an anchor."""
-        from dataclasses import replace
-
         return replace(state, anchor=None)
 
     def tool_schemas(self) -> tuple[Mapping[str, Any], ...]:

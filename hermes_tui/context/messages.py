@@ -8,10 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 Block = Mapping[str, Any]
 """One content block in the Messages API's shape: text, thinking, redacted_thinking, tool_use, tool_result, image, document."""
+
+THINKING: Final = ("thinking", "redacted_thinking")
+"""The types of blocks that a model thinks in: they hold for the model that wrote them, on exactly what stood before them."""
+
+ID_SHOWN: Final = 6
+"""Characters at the end of an id that people and models are shown; any unique ending of so many or more names it (ids of one
+hour share their beginning)."""
+
+INTERRUPTED: Final = "interrupted; outcome unknown"
+"""The result of a call that was stopped, never begun, or whose process died before there was one (design, The store)."""
 
 Role = Literal["user", "assistant"]
 Origin = Literal["user", "model", "tool"]

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from hermes_tui.context.acts import NO_DECLARATION, Act, Declaration, act_of
 from hermes_tui.context.media import image_size
-from hermes_tui.context.messages import Block, result_text
+from hermes_tui.context.messages import ID_SHOWN, Block, result_text
 from hermes_tui.context.redaction import redact
 from hermes_tui.context.signs import cut_after, cut_before
 
@@ -30,8 +30,6 @@ ARGUMENT_KEPT: Final = 80
 """Characters of a long argument that its placeholder keeps."""
 LEAST_KEPT: Final = 20
 """Characters of a clipped result's start and of its end, at least."""
-ID_SHOWN: Final = 6
-"""Characters at the end of an id that people and models are shown."""
 MEDIA: Final = ("image", "document")
 """Types of blocks that give way to a note."""
 

@@ -12,9 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from hermes_tui.context.acts import NO_DECLARATION, Act, Declarations, act_of
-from hermes_tui.context.messages import Block, Message, calls_of, result_text
+from hermes_tui.context.messages import ID_SHOWN, THINKING, Block, Message, calls_of, result_text
 from hermes_tui.context.placeholders import (
-    ID_SHOWN,
     MEDIA,
     PRUNED_OVER,
     Origin,
@@ -28,7 +27,6 @@ from hermes_tui.context.regions import Span
 from hermes_tui.context.tokens import compact_json
 from hermes_tui.context.view import Entry
 
-_THINKING: Final = ("thinking", "redacted_thinking")
 _UNKNOWN: Final = act_of({}, None)
 
 
@@ -318,7 +316,7 @@ def pruned_call(content: Sequence[Block], origin: Origin) -> tuple[Block, ...] |
             slim = pruned_input(given, origin)
             if slim is not given:
                 block, found = {**block, "input": slim}, True
-        elif block.get("type") in _THINKING:
+        elif block.get("type") in THINKING:
             continue
         kept.append(block)
     return tuple(kept) if found else None

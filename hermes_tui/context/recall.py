@@ -16,8 +16,8 @@ from hermes_tui.context.archive import Archived
 from hermes_tui.context.budgets import Budgets
 from hermes_tui.context.compressor import ContextCompressor
 from hermes_tui.context.engine import Count, ToolCallRefused
-from hermes_tui.context.messages import Block, Message, result_text
-from hermes_tui.context.placeholders import ID_SHOWN, MEDIA, media_words
+from hermes_tui.context.messages import ID_SHOWN, Block, Message, result_text
+from hermes_tui.context.placeholders import MEDIA, media_words
 from hermes_tui.context.summaries import escape
 from hermes_tui.context.tokens import compact_json
 from hermes_tui.context.view import ContextView, Treatment

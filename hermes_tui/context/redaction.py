@@ -239,7 +239,7 @@ _NO_VALUE: Final = frozenset(
     reset protected encrypted hashed too also now only already ok fine good bad weak strong long short same different
     one two mandatory incorrecta falsch richtig let const var self cls await async new return typeof literal secretstr
     os env process config settings options
-    """.split()  # noqa: SIM905
+    """.split()  # noqa: SIM905 - as a list it would take a line a word
 )
 """What is said of secrets, and what stands for them in code."""
 _EXPRESSION: Final = re.compile(

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from hermes_tui.context.messages import Block, Role, calls_of, results_of, text_block
+from hermes_tui.context.messages import THINKING, Block, Role, calls_of, results_of, text_block
 from hermes_tui.context.view import ContextView, Entry, Treatment
 
 RENDERER: Final = 1
@@ -31,8 +31,6 @@ MESSAGE_BREAKPOINTS: Final = 3
 CACHE_SECONDS: Final = 300
 """How long what an ephemeral breakpoint marks stays in the provider's cache after its last use (the API's default of five
 minutes)."""
-
-_THINKING: Final = ("thinking", "redacted_thinking")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +75,7 @@ def _sendable(view: ContextView, entry: Entry, *, first: bool) -> tuple[Block, .
     FIRST: nothing is sent before it. A provider's block may stand nowhere else.
     """
     content = entry.summary.sent_to(view.model) if entry.summary is not None and first else entry.content
-    if all(b.get("type") not in _THINKING and (b.get("type") != "text" or b["text"].strip()) for b in content):
+    if all(b.get("type") not in THINKING and (b.get("type") != "text" or b["text"].strip()) for b in content):
         return content
     holds: bool | None = None
     kept: list[Block] = []
@@ -85,13 +83,13 @@ def _sendable(view: ContextView, entry: Entry, *, first: bool) -> tuple[Block, .
         kind = block.get("type")
         if kind == "text" and not block["text"].strip():
             continue
-        if kind in _THINKING:
+        if kind in THINKING:
             if holds is None:
                 holds = view.thinking_holds(entry, view.model)
             if not holds or (kind == "thinking" and not block.get("signature")):
                 continue
         kept.append(block)
-    if all(b.get("type") in _THINKING for b in kept):
+    if all(b.get("type") in THINKING for b in kept):
         return ()
     return tuple(kept)
 
@@ -161,6 +159,6 @@ def _mark_breakpoints(body: dict[str, Any]) -> None:
         if left == 0:
             break
         last = message["content"][-1]
-        if last.get("type") not in _THINKING:
+        if last.get("type") not in THINKING:
             last["cache_control"] = mark
             left -= 1

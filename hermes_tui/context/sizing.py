@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import Final
 
-from hermes_tui.context.messages import Role, text_block
+from hermes_tui.context.messages import THINKING, Role, text_block
 from hermes_tui.context.rendering import NOTES, RENDERER, sent_rows
 from hermes_tui.context.tokens import Meter
 from hermes_tui.context.view import ContextView, Entry, Treatment
-
-_THINKING: Final = ("thinking", "redacted_thinking")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +50,7 @@ class Sizing:
             tokens = meter.row(row)
             self.estimate += tokens
             if row.entry is not None:
-                thinking = [b for b in row.content if b.get("type") in _THINKING]
+                thinking = [b for b in row.content if b.get("type") in THINKING]
                 bare = tokens - sum(meter.block(b) for b in thinking)
                 position = row.entry.position
                 self.tokens[position] = tokens

@@ -18,7 +18,7 @@ from hermes_tui.context.engine import Count, Rung, Summariser, SummariserFailed
 from hermes_tui.context.extraction import Extract, Extractor
 from hermes_tui.context.facts import short_paths
 from hermes_tui.context.ledger import FIRM, Fact, Ledger, fitted, ledger_of
-from hermes_tui.context.messages import Message
+from hermes_tui.context.messages import THINKING, Message
 from hermes_tui.context.redaction import redact
 from hermes_tui.context.summaries import SECTIONS, Summary, fenced
 from hermes_tui.context.tokens import Meter
@@ -149,9 +149,7 @@ class _Writing:
         self.work, self._count = work, count
         previous = work.previous
         meter = Meter(count)
-        told = sum(
-            meter.block(b) for m in work.sources for b in m.content if b.get("type") not in ("thinking", "redacted_thinking")
-        )
+        told = sum(meter.block(b) for m in work.sources for b in m.content if b.get("type") not in THINKING)
         self.size = told + (count(previous.text) if previous else 0)
         """Tokens of what the summary stands for: originals and the summary before."""
         people = sum(meter.content(m.content) for m in work.sources if m.is_real_user)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from hermes_tui.context.messages import Block, Message, calls_of, results_of
+from hermes_tui.context.messages import Block, Message, calls_of
 from hermes_tui.context.summaries import Summary
 
 
@@ -107,12 +107,6 @@ class ContextView:
         """True while the newest message holds calls without results: nothing may be compressed then."""
         last = self.last_message
         return bool(last and calls_of(last))
-
-    @property
-    def has_open_turn(self) -> bool:
-        """True while a turn waits for the model: the newest message is a person's or a tool's."""
-        last = self.last_message
-        return bool(last and (last.is_real_user or results_of(last)))
 
     def append(self, message: Message) -> ContextView:
         """This view with MESSAGE said: a new entry, the same generation."""

@@ -94,7 +94,7 @@ class EmbeddedModel:
             self._notice_end()
             raise
         finally:
-            await events.aclose()  # type: ignore[attr-defined]
+            await events.aclose()  # type: ignore[attr-defined]  # a generator, told as an iterator
 
     async def count_tokens(self, body: Mapping[str, Any]) -> int | None:
         """The server's own count."""

@@ -19,8 +19,6 @@ from hermes_tui.llm.provider import ModelInfo
 if TYPE_CHECKING:
     from hermes_tui.config import Settings
 
-DEFAULT_MODEL: Final = "claude-sonnet-5-5"
-DEFAULT_SUMMARISER: Final = "claude-haiku-5-5"
 FAMILIES: Final[tuple[tuple[str, int, int, float, float], ...]] = (
     # (what the id begins with, window, longest reply, $/M in, $/M out); published in December 2026
     ("claude-fable-5", 1_000_000, 128_000, 10.0, 50.0),

@@ -43,10 +43,10 @@ class MemoryProvider(ABC):
     def on_session_start(self, session: str) -> None:  # noqa: B027 - optional hooks do nothing
         """SESSION was opened, new or to go on with."""
 
-    def on_session_switch(self, session: str, parent: str) -> None:  # noqa: B027
+    def on_session_switch(self, session: str, parent: str) -> None:  # noqa: B027 - optional, as above
         """The conversation goes on in SESSION after PARENT: a compression ended that, here or in another process."""
 
-    def on_session_end(self, session: str) -> None:  # noqa: B027
+    def on_session_end(self, session: str) -> None:  # noqa: B027 - optional, as above
         """SESSION was closed."""
 
     def on_turn(self, session: str, messages: Sequence[Message]) -> str | None:
@@ -56,5 +56,5 @@ class MemoryProvider(ABC):
         """
         return None
 
-    def close(self) -> None:  # noqa: B027
+    def close(self) -> None:  # noqa: B027 - optional, as above
         """Free what the provider holds; nothing is called after it."""

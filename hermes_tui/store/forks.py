@@ -9,6 +9,7 @@ from sqlalchemy import Connection, and_, func, insert, literal, or_, select
 from sqlalchemy.sql.expression import case
 
 from hermes_tui.context.engine import EngineState
+from hermes_tui.context.messages import ID_SHOWN
 from hermes_tui.store import contexts, edits, lineage, states
 from hermes_tui.store.errors import MessageNotFound
 from hermes_tui.store.ids import new_id
@@ -76,7 +77,7 @@ def _point(
     at = born if generation is None else generation
     later = connection.execute(select(func.min(first.c.born)).where(first.c.position > position)).scalar()
     if at < born or (later is not None and later < at):
-        raise MessageNotFound(f"Message {last_message[-6:]} was not the newest one in generation {at}.")
+        raise MessageNotFound(f"Message {last_message[-ID_SHOWN:]} was not the newest one in generation {at}.")
     return at, position
 
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from threading import Lock
-from typing import Final
 
 from ulid import ULID
 
-SHOWN: Final = 6
-"""Characters of an id that are shown; any unique ending of so many or more names it (ids of one hour share a beginning)."""
+from hermes_tui.context.messages import ID_SHOWN
 
 _lock = Lock()
 _last = 0
@@ -29,4 +27,4 @@ def time_of(identifier: str) -> float:
 
 def shown(identifier: str) -> str:
     """The short form of IDENTIFIER for people."""
-    return identifier[-SHOWN:]
+    return identifier[-ID_SHOWN:]

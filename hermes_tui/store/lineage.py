@@ -9,10 +9,10 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, and_, bindparam, func, insert, select, update
 
-from hermes_tui.context.messages import scrub
+from hermes_tui.context.messages import ID_SHOWN, scrub
 from hermes_tui.store import codec, texts
 from hermes_tui.store.errors import SessionAmbiguous, SessionNotFound
-from hermes_tui.store.ids import SHOWN, new_id
+from hermes_tui.store.ids import new_id
 from hermes_tui.store.records import ChainRecord, Relation, SessionRecord
 from hermes_tui.store.tables import edits, entries, sessions
 
@@ -148,7 +148,7 @@ def tip_of(connection: Connection, chain: str) -> SessionRecord:
     row = connection.execute(_TIP, {"wanted": chain}).first()
     if row is None:
         raise SessionNotFound(
-            f"There is no conversation {chain[-SHOWN:]}: it was deleted, or never was. /new begins another one."
+            f"There is no conversation {chain[-ID_SHOWN:]}: it was deleted, or never was. /new begins another one."
         )
     return _record(row)
 
@@ -190,7 +190,7 @@ def session_at(connection: Connection, chain: str, generation: int) -> SessionRe
     first = next(iter(sessions_of(connection, chain)), None)
     if first is not None and first.relation == "fork" and 0 <= generation < first.first_generation:
         return first  # what was before the fork is told in the fork's own first session, since its parent may be deleted
-    raise SessionNotFound(f"Conversation {chain[-SHOWN:]} has no generation {generation}.")
+    raise SessionNotFound(f"Conversation {chain[-ID_SHOWN:]} has no generation {generation}.")
 
 
 def chains(connection: Connection) -> tuple[ChainRecord, ...]:
@@ -219,8 +219,8 @@ def resolve(connection: Connection, ending: str) -> SessionRecord:
         SessionAmbiguous: several do.
     """
     wanted = scrub(ending).strip()
-    if len(wanted) < SHOWN:
-        raise SessionNotFound(f'"{wanted}" is too short for a session: give at least the last {SHOWN} characters of its id.')
+    if len(wanted) < ID_SHOWN:
+        raise SessionNotFound(f'"{wanted}" is too short for a session: give at least the last {ID_SHOWN} characters of its id.')
     if not wanted.isascii() or not wanted.isalnum():  # nothing else is in an id, and wildcards must not work
         raise SessionNotFound(f'There is no session "{wanted}". `hermes-tui sessions` lists them.')
     ids = connection.execute(select(sessions.c.id).where(sessions.c.id.like(f"%{wanted.upper()}"))).scalars().all()

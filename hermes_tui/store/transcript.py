@@ -7,16 +7,13 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, insert, select
 
-from hermes_tui.context.messages import Block, Message, Origin, Role, calls_of, results_of, scrub_json
+from hermes_tui.context.messages import INTERRUPTED, Block, Message, Origin, Role, calls_of, results_of, scrub_json
 from hermes_tui.context.view import Treatment
 from hermes_tui.store import codec, lineage, search
 from hermes_tui.store.errors import MessageNotFound, Unpaired
 from hermes_tui.store.ids import new_id, time_of
 from hermes_tui.store.records import SessionRecord
 from hermes_tui.store.tables import entries, messages
-
-INTERRUPTED = "interrupted; outcome unknown"
-"""The result of a call whose process died, or which was cancelled, before there was one."""
 
 COLUMNS = (
     messages.c.id,

@@ -147,7 +147,8 @@ def _finder(wanted: str, *, is_regex: bool, ignore_case: bool, ends: float) -> C
 
         return find_text
 
-    import regex  # type: ignore[import-untyped]  # unlike the standard library's it takes a time limit, and it lets the other threads run
+    # Unlike the standard library's it takes a time limit, and it lets the other threads run.
+    import regex  # type: ignore[import-untyped]  # it ships no types
 
     try:
         compiled = regex.compile(wanted, regex.IGNORECASE if ignore_case else 0)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hermes_tui.context.acts import Declarations
-from hermes_tui.context.messages import Block
+from hermes_tui.context.messages import INTERRUPTED, Block
 from hermes_tui.tools.tools import result_of
 
 
@@ -57,7 +57,7 @@ class RecordedTools:
         recorded = self._results[self._next] if self._next < len(self._results) else None
         self._next += 1
         if recorded is None:
-            return result_of(call, "interrupted; outcome unknown", is_error=True)
+            return result_of(call, INTERRUPTED, is_error=True)
         return {**recorded, "tool_use_id": call.get("id", "")}
 
     def close(self) -> None:

@@ -12,14 +12,13 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import Final
 
-from hermes_tui.context.messages import Block, Origin, plain_text, text_block
+from hermes_tui.context.messages import THINKING, Block, Origin, plain_text, text_block
 from hermes_tui.transfer.transcripts import RecordedMessage, Said
 
 _USER_BLOCKS: Final = ("text", "image", "document")
 _REPLY_BLOCKS: Final = ("text", "thinking", "redacted_thinking")
 """Types of blocks that the API takes from each side; calls and results are dealt with apart."""
 
-_THINKING: Final = ("thinking", "redacted_thinking")
 _ORIGINS: Final[Mapping[str, Origin]] = {"user": "user", "assistant": "model", "tool": "tool"}
 
 
@@ -50,7 +49,7 @@ def paired(said: Iterable[Said]) -> tuple[RecordedMessage, ...]:
             m.stop_reason,
         )
         for m in messages
-        if any(b["type"] not in _THINKING for b in m.content)
+        if any(b["type"] not in THINKING for b in m.content)
     )
 
 

@@ -42,8 +42,6 @@ class Glyphs:
     times: str = "×"
     shown: str = "◀"
     branch: str = "├"
-    branch_last: str = "└"
-    trunk: str = "│"
     imported: str = "⇣"
     information: str = "·"
     warning: str = "▲"
@@ -69,7 +67,7 @@ ASCII = Glyphs(
     head="o", summary="S", pruned=".", middle="-", tail="*", pinned="#", clipped="%", dropped="x", system="=",
     folded=">", open="v", divider="-", rule="-", bar="|", quote="|", bullet="*", bullet_inner="-",
     unchecked="o", checked="x", caret="_", dot="-", arrow=">", up="^", down="v", ellipsis="~", times="x", shown="<",
-    branch="+", branch_last="`", trunk="|", imported="<", information="-", warning="!", error="x", done="+", image="#",
+    branch="+", imported="<", information="-", warning="!", error="x", done="+", image="#",
     threshold="|", warm=":", gauge_system="=", gauge_head="o", gauge_summary="S", gauge_middle="#", gauge_tail="*",
     gauge_free=".", spark="_.-:=+*#",
 )  # fmt: skip

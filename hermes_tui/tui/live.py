@@ -144,7 +144,7 @@ class LiveReply:
         card = self._cards.get(call)
         if card is None:
             return
-        changed = replace(card, **changes)  # type: ignore[arg-type]
+        changed = replace(card, **changes)  # type: ignore[arg-type]  # fields of a card, by name
         try:
             self._transcript().replace(card.id, changed)
         except KeyError:

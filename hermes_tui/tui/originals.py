@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hermes_tui.context.messages import ID_SHOWN
 from hermes_tui.context.rendering import sent_rows
 from hermes_tui.context.view import ContextView
 from hermes_tui.tui.numbers import short
@@ -19,7 +20,7 @@ def original_of(view: ContextView, row: EntryRow) -> tuple[str, str, str]:
         text = "\n\n".join(str(block.get("text") or block.get("content") or "") for block in sent)
         return (f"Summary v{entry.summary.version}, as sent", text, "")
     assert entry.message is not None
-    title = f"{row.role} · {short(row.before)} tokens · {entry.message.id[-6:]}"
+    title = f"{row.role} · {short(row.before)} tokens · {entry.message.id[-ID_SHOWN:]}"
     note = ""
     if entry.sent is not None:
         after = short(row.after) if row.after is not None else "0"

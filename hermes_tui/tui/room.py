@@ -72,7 +72,7 @@ def import_conversation() -> None:
     import hermes_tui.tui.blank
     import hermes_tui.tui.bridge
     import hermes_tui.tui.pages
-    import hermes_tui.tui.surveys  # noqa: F401
+    import hermes_tui.tui.surveys  # noqa: F401 - imported to be there
 
 
 def load_room(paths: Paths) -> Room:

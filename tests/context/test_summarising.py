@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_tui.context.acceptance import accepted, sections_of
-from hermes_tui.context.asking import MAX_CALLS
-from hermes_tui.context.engine import Summariser, SummaryPrompt
+from hermes_tui.context.engine import MOST_CALLS, Summariser, SummaryPrompt
 from hermes_tui.context.messages import Message
 from hermes_tui.context.summaries import FENCE, Summary
 from hermes_tui.context.summarising import SummaryWork, Written, summary_of, write_summary
@@ -54,7 +53,7 @@ def test_any_summariser_ends_within_its_calls_and_its_window_and_the_cap(message
     work = SummaryWork(messages, None, cap)
     made = written(work, summariser)
     assert dumped(messages) == before
-    assert len(prompts) == made.calls <= min(calls, MAX_CALLS)
+    assert len(prompts) == made.calls <= min(calls, MOST_CALLS)
     assert all(prompt.tokens + prompt.max_tokens <= window for prompt in prompts)
     if made.refused:
         assert not made.prose
@@ -194,7 +193,7 @@ def test_a_small_window_is_served_in_chunks_each_updating_the_record() -> None:
     summariser, prompts = model(GOOD, window=8_000)
     made = written(SummaryWork(long_talk(160), None, 1_000), summariser)
     assert made.rung == "model"
-    assert 1 < len(prompts) <= MAX_CALLS
+    assert 1 < len(prompts) <= MOST_CALLS
     assert "<record>" not in prompts[0].text
     assert all("make the importer resumable" in prompt.text for prompt in prompts[1:])
 

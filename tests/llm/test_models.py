@@ -8,8 +8,6 @@ from hermes_tui.config import Settings, load_settings
 from hermes_tui.context.budgets import Sourced
 from hermes_tui.context.engine import Usage
 from hermes_tui.llm.models import (
-    DEFAULT_MODEL,
-    DEFAULT_SUMMARISER,
     GUESSED_WINDOW,
     cost_of,
     max_output_of,
@@ -21,6 +19,8 @@ from hermes_tui.llm.models import (
     window_of,
 )
 from hermes_tui.llm.provider import ModelInfo
+
+DEFAULT_MODEL, DEFAULT_SUMMARISER = Settings().model.name, Settings().summary.model
 
 
 def settings(**overrides: Any) -> Settings:

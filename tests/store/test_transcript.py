@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hermes_tui.context.messages import scrub_json
+from hermes_tui.context.messages import INTERRUPTED, scrub_json
 from hermes_tui.store.errors import MessageNotFound, SessionNotFound, Unpaired
 from hermes_tui.store.ids import time_of
 from hermes_tui.store.store import Store
-from hermes_tui.store.transcript import INTERRUPTED
 from tests.store.talk import SOME, applied, prune, reply, say, start, summarise, turns
 from tests.strategies import conversations
 

@@ -19,6 +19,7 @@ from textual.screen import Screen
 from textual.widgets import Input, Static, Tree
 from textual.widgets.tree import TreeNode
 
+from hermes_tui.context.messages import ID_SHOWN
 from hermes_tui.tui.clean import clean_line
 from hermes_tui.tui.failures import Steadfast
 from hermes_tui.tui.glyphs import glyphs
@@ -268,7 +269,7 @@ class LineageScreen(Steadfast, Screen[None]):
             edit = end.edit
             text = divider_text(edit.kind or "", edit.tokens_before, edit.tokens_after, edit.counts, edit.fidelity, edit.reason)
             lines.append(("\n" + clean_line(text.removeprefix("compressed ")), "$region-summary"))
-        lines.append((f"\n{clean_line(session.model)} · {session.id[-6:]}", "$muted"))
+        lines.append((f"\n{clean_line(session.model)} · {session.id[-ID_SHOWN:]}", "$muted"))
         self.query_one("#told-heading", Static).update(Content.assemble(*lines))
         reading = summary_reading(end.summary, end.edits)
         text_there = summary_content(reading) if reading.version else Content.styled("Nothing was summarised in it.", "$muted")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from hermes_tui.tui.transcript.rows import Page, Row, Span, cells, chops, slice_spans
 
 if TYPE_CHECKING:
-    from pygments.lexer import Lexer  # type: ignore[import-untyped]
+    from pygments.lexer import Lexer  # type: ignore[import-untyped]  # it ships no types
 
 HIGHLIGHT_LIMIT = 60_000
 """Characters; longer code is shown plain, since colouring takes about a microsecond a character."""
@@ -46,8 +46,8 @@ def _style_of(token: Any) -> str:
 @lru_cache(64)
 def _lexer(language: str) -> Lexer | None:
     """The lexer of that name, or nothing if there is none."""
-    from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]
-    from pygments.util import ClassNotFound  # type: ignore[import-untyped]
+    from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]  # it ships no types
+    from pygments.util import ClassNotFound  # type: ignore[import-untyped]  # it ships no types
 
     try:
         return get_lexer_by_name(language, stripnl=False, ensurenl=False)

@@ -195,11 +195,6 @@ def indent(rows: Iterable[Row], first: Span, rest: Span) -> list[Row]:
     return out
 
 
-def restyle(spans: Iterable[Span], style: str) -> tuple[Span, ...]:
-    """The spans with ``style`` beneath their own."""
-    return tuple(span._replace(style=f"{style} {span.style}" if span.style else style) for span in spans)
-
-
 def crop(text: str, width: int, ellipsis: str) -> str:
     """``text`` in at most ``width`` cells, its end replaced by an ellipsis if it does not fit."""
     if cells(text) <= width:
