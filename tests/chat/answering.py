@@ -213,7 +213,7 @@ def held(store: Store, chain: str) -> tuple[Any, ...]:
     return (
         store.view(chain),
         store.sessions(chain),
-        next(c for c in store.chains() if c.id == chain).title,
+        store.tip(chain).title,
         store.messages(chain),
     )
 
