@@ -14,10 +14,10 @@ LEAST_ROOM: Final = 2_048
 """Tokens beside system and tools below which a cap in tokens does not bring the threshold: head, summary and tail need them. A
 quarter of what the floor leaves would lift any cap of a large window (a price step at 100,000 of 1,000,000 tokens)."""
 MIN_SUMMARY_CAP: Final = 256
-SUMMARY_SHARE: Final = 0.45
-"""Most of the room that a summary takes: with the tail's 20 to 30 % beside it there is room left to talk in."""
-SUMMARY_RETURNS: Final = 70.0
-SUMMARY_POWER: Final = 0.45
+SUMMARY_SHARE: Final = 0.60
+"""Most of the room that a summary takes, in small windows; that a tenth is gained is seen to when one plans."""
+SUMMARY_RETURNS: Final = 198.0
+SUMMARY_POWER: Final = 0.35
 """cap = SUMMARY_RETURNS x room ^ SUMMARY_POWER. What a summary keeps grows ever more slowly with its length: of the names
 needed later on in a recorded session of 110 K tokens it held 61 % in 1,000 tokens, 75 % in 2,000, 80 % in 3,000, 87 % in 4,500,
 92 % in 7,000, 95 % in 10,000. A cap in proportion to the room starves small windows and wastes the tokens of large ones."""

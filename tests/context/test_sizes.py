@@ -124,4 +124,4 @@ def test_the_budgets_of_the_embedded_model_are_the_documented_ones():
     """Invariant 26: the worked example of the documentation: window 8,192, 2,048 reserved, a floor of 64."""
     b = budgets_for(Sourced(8_192, "models API"), 64, max_tokens=Sourced(2_048, "embedded"))
     assert (b.threshold, b.room, b.head_cap, b.tail_budget, b.tail_bound) == (3_072, 3_008, 301, 602, 902)
-    assert (b.summary_cap, b.warm_mark, b.in_loop) == (1_354, 2_621, 5_222)
+    assert (b.summary_cap, b.warm_mark, b.in_loop) == (1_805, 2_621, 5_222)
