@@ -21,6 +21,7 @@ from hermes_tui.chat.summariser import REST_SECONDS, SummaryCalls, SummaryModel,
 from hermes_tui.context.answers import sound_compression, sound_plan
 from hermes_tui.context.check import violations
 from hermes_tui.context.engine import Compression, EngineState, Plan, Refusal, Summariser, Trigger
+from hermes_tui.context.messages import scrub
 from hermes_tui.context.notes import fitted, notes_limit
 from hermes_tui.context.planning import GAIN
 from hermes_tui.context.regions import Regions
@@ -82,7 +83,8 @@ class Passes:
         view, state, budgets = at.view, at.state, at.budgets
         if budgets is None:
             raise ValueError(at.impossible)
-        plan = await at.ask_engine(lambda engine: sound_plan(engine.plan(view, state, budgets, focus), view))
+        topic = None if focus is None else scrub(focus)
+        plan = await at.ask_engine(lambda engine: sound_plan(engine.plan(view, state, budgets, topic), view))
         return Planned(plan, (time.perf_counter() - started) * 1000)
 
     async def draft(self, focus: str | None = None) -> Prepared:

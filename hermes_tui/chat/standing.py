@@ -22,7 +22,7 @@ from hermes_tui.context.answers import sound, sound_plan
 from hermes_tui.context.budgets import Budgets, ImpossibleBudget
 from hermes_tui.context.compressor import ContextCompressor
 from hermes_tui.context.engine import ContextEngine, EngineState, Plan, Usage
-from hermes_tui.context.messages import Block, Message, Origin, Role
+from hermes_tui.context.messages import Block, Message, Origin, Role, scrub
 from hermes_tui.context.regions import Regions
 from hermes_tui.context.tokens import Meter, Size
 from hermes_tui.context.view import Change, ContextView
@@ -160,7 +160,7 @@ class Standing:
     async def took(self, message: Message, session: SessionRecord) -> None:
         """Take a message that was stored in SESSION into the view, and publish it."""
         last = self.view.last_message
-        follows = last is None or message.sequence == last.sequence + 1
+        follows = message.sequence == (last.sequence + 1 if last else 0)
         if session.id == self.session.id and session.last_generation == self.view.generation and follows:
             self.session = session
             self.view = self.view.append(message)
@@ -305,6 +305,7 @@ class Standing:
         """The engine's plan as it stands, in the thread that this is called in. The budgets must be in force."""
         if self.budgets is None:
             raise ValueError(self.impossible)
+        focus = None if focus is None else scrub(focus)
         try:
             return sound_plan(self.engine.plan(self.view, self.state, self.budgets, focus), self.view)
         except Exception as problem:
@@ -359,7 +360,8 @@ def _runs_elsewhere(store: Store, chain: str) -> bool:
     """Whether the open calls of CHAIN were made by another process that still lives: their results are on the way."""
     from hermes_tui.store.processes import is_alive, this_process
 
-    last = next((r for r in reversed(store.requests(chain)) if r.purpose == "turn" and r.status == "done"), None)
-    if last is None or last.owner == this_process():
+    asked = store.last_reply_owner(chain)
+    if asked is None or asked[0] == this_process():
         return False
-    return is_alive(last.owner, time.time() - last.created)
+    owner, since = asked
+    return is_alive(owner, time.time() - since)

@@ -30,6 +30,9 @@ FULL: Final = "The reply stopped where the model's window ended. It is kept; the
 REFUSED: Final = "The model declined to answer. Your message is kept; say it another way, or switch the model with /model."
 SPENT: Final = "The turn took {taken} model calls, its most. What it did is kept: send “continue” to go on."
 EMPTY: Final = "The model answered with nothing. Your message is kept; send it again or say more."
+RUNNING: Final = (
+    "Another process runs tools in this conversation. Your message is kept: send “continue” when they have ended there."
+)
 CANCELLED: Final = "Stopped. What had come of the reply is kept."
 
 
@@ -91,6 +94,8 @@ class Turn:
         self._compressing.turn_begins(budget)
         await self._compressing.before_turn()
         while True:
+            if not await self._at.settle():
+                return Outcome("failed", RUNNING)
             if self._exceeds(usable=True) and not await self._compressing.after_overflow(None) and self._exceeds():
                 return Outcome("failed", self._at.impossible or self._known_to_exceed())
             if budget.spent:

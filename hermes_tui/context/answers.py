@@ -61,8 +61,8 @@ def sound_compression(made: Compression, plan: Plan) -> Compression:
     """MADE as an engine gave it, if it is what came of PLAN.
 
     Raises:
-        TypeError: it is no compression.
-        ValueError: it is one of another plan, or does not split where it summarises.
+        TypeError: it is no compression, or puts in what is no JSON.
+        ValueError: it is one of another plan, does not split where it summarises, or holds lone surrogates.
     """
     if not isinstance(made, Compression):
         raise TypeError(f"it gave {type(made).__name__} for a compression")
@@ -72,6 +72,9 @@ def sound_compression(made: Compression, plan: Plan) -> Compression:
         summarises = any(entry.summary is not None for entry in made.change.opened)
         if summarises != (made.plan.kind == "summarise"):
             raise ValueError("its change does not do what its plan says")
+        for entry in made.change.opened:
+            if entry.sent is not None or entry.summary is not None:
+                json.dumps(entry.content, ensure_ascii=False).encode()
     return made
 
 

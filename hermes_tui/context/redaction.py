@@ -86,6 +86,9 @@ def _mark(kind: str) -> str:
 
 # The shapes of known keys
 
+_EDGE: Final = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))"
+"""Where a key may begin: not inside a word, but right after a line break that JSON wrote as two characters."""
+
 
 Blot = Callable[[re.Match[str]], str]
 Shape = tuple[str, tuple[tuple[re.Pattern[str], Blot], ...]]
@@ -107,37 +110,56 @@ _SHAPES: Final[tuple[Shape, ...]] = (
         r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\Z)",
     ),
     *_shape("anthropic-key", "sk-ant-", r"sk-ant-[\w-]{8,}"),
-    *_shape("api-key", "sk-", r"(?<![A-Za-z0-9])sk-(?:proj-|svcacct-|or-v1-|lf-)?(?=[\w-]{0,63}\d)[\w-]{16,}"),
+    *_shape("api-key", "sk-", _EDGE + r"sk-(?:proj-|svcacct-|or-v1-|lf-)?(?=[\w-]{0,63}\d)[\w-]{16,}"),
     *_shape("github-token", "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_", r"gh[pousr]_[A-Za-z0-9]{16,}|github_pat_\w{20,}"),
     *_shape("gitlab-token", "glpat-", r"glpat-[\w-]{16,}"),
-    *_shape(
-        "aws-key", "akia asia agpa aida aroa anpa", r"(?<![A-Za-z0-9])(?:AKIA|ASIA|AGPA|AIDA|AROA|ANPA)[A-Z0-9]{12,}(?![a-z])"
-    ),
+    *_shape("aws-key", "akia asia agpa aida aroa anpa", _EDGE + r"(?:AKIA|ASIA|AGPA|AIDA|AROA|ANPA)[A-Z0-9]{12,}(?![a-z])"),
     *_shape("tavily-key", "tvly-", r"tvly-[\w-]{8,}"),
     *_shape("slack-token", "xox xapp-", r"xox[a-z]-[\w-]{8,}|xapp-\d-[\w-]{8,}"),
     *_shape("slack-hook", "hooks.slack.com", r"(?<=hooks\.slack\.com/services/)[\w/]{16,}"),
     *_shape("google-key", "aiza", r"AIza[\w-]{30,}"),
     *_shape("google-token", "ya29.", r"ya29\.[\w-]{16,}"),
-    *_shape(
-        "stripe-key", "_live_ _test_ whsec_", r"(?<![A-Za-z0-9])[srp]k_(?:live|test)_[A-Za-z0-9]{8,}|whsec_[A-Za-z0-9+/=]{16,}"
-    ),
-    *_shape("hugging-face-token", "hf_", r"(?<![A-Za-z0-9])hf_[A-Za-z0-9]{16,}"),
+    *_shape("stripe-key", "_live_ _test_ whsec_", _EDGE + r"[srp]k_(?:live|test)_[A-Za-z0-9]{8,}|whsec_[A-Za-z0-9+/=]{16,}"),
+    *_shape("hugging-face-token", "hf_", _EDGE + r"hf_[A-Za-z0-9]{16,}"),
     *_shape("npm-token", "npm_", r"npm_[A-Za-z0-9]{30,}"),
     *_shape("pypi-token", "pypi-", r"pypi-[\w-]{32,}"),
     *_shape("groq-key", "gsk_", r"gsk_[A-Za-z0-9]{16,}"),
     *_shape("xai-key", "xai-", r"xai-[A-Za-z0-9]{16,}"),
     *_shape("sendgrid-key", "sg.", r"SG\.[\w-]{16,}\.[\w-]{16,}"),
-    *_shape("twilio-key", "sk", r"(?<![A-Za-z0-9])SK[0-9a-f]{32}(?![0-9a-f])"),
+    *_shape("twilio-key", "sk", _EDGE + r"SK[0-9a-f]{32}(?![0-9a-f])"),
     *_shape("vault-token", "hvs. hvb.", r"hv[sb]\.[\w-]{20,}"),
     *_shape("digitalocean-token", "dop_v1_", r"dop_v1_[0-9a-f]{32,}"),
     *_shape("linear-key", "lin_api_", r"lin_api_[A-Za-z0-9]{16,}"),
     *_shape("perplexity-key", "pplx-", r"pplx-[A-Za-z0-9]{16,}"),
-    *_shape("replicate-token", "r8_", r"(?<![A-Za-z0-9])r8_[A-Za-z0-9]{16,}"),
+    *_shape("replicate-token", "r8_", _EDGE + r"r8_[A-Za-z0-9]{16,}"),
+    *_shape("databricks-token", "dapi", _EDGE + r"dapi[0-9a-f]{32}(?:-\d)?"),
+    *_shape("shopify-token", "shpat_ shpca_ shppa_ shpss_", r"shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}"),
+    *_shape("airtable-token", "pat", _EDGE + r"pat[A-Za-z0-9]{14}\.[0-9a-f]{64}"),
+    *_shape("docker-token", "dckr_", r"dckr_(?:pat|oat)_[\w-]{20,}"),
+    *_shape("new-relic-key", "nrak- nrjs- nral-", r"NR(?:AK|JS|AL)-[A-Za-z0-9]{16,}"),
+    *_shape("supabase-token", "sbp_ sb_secret_", r"sbp_[0-9a-f]{40}|sb_secret_[\w-]{16,}"),
+    *_shape("notion-token", "ntn_", _EDGE + r"ntn_[A-Za-z0-9]{30,}"),
+    *_shape("atlassian-token", "atatt3 atctt3", r"AT[AC]TT3[\w=.-]{30,}"),
+    *_shape("sentry-token", "sntrys_ sntryu_", r"sntry[su]_[\w+/=-]{30,}"),
+    *_shape("grafana-token", "glsa_ glc_", _EDGE + r"(?:glsa|glc)_[\w+/=-]{20,}"),
+    *_shape("planetscale-token", "pscale_", r"pscale_(?:tkn|pw|oauth)_[\w.-]{20,}"),
+    *_shape("doppler-token", "dp.", _EDGE + r"dp\.(?:pt|st|ct|sa|scim|audit)\.[\w.-]{20,}"),
+    *_shape("fly-token", "fo1_ fm1_ fm2_", _EDGE + r"f(?:o1|m1|m2)_[\w+/=-]{20,}"),
+    *_shape("postman-key", "pmak-", r"PMAK-[0-9a-f]{20,}-[0-9a-f]{20,}"),
+    *_shape("google-refresh-token", "1//0", r"(?<![\w/])1//0[\w-]{30,}"),
     *_shape("telegram-token", ":aa", r"(?<!\d)\d{8,10}:AA[\w-]{30,}"),
     *_shape("age-key", "age-secret-key-", r"AGE-SECRET-KEY-[A-Z0-9]{20,}"),
     *_shape("jwt", "eyj", r"(?:(?<![\w-])|(?<=\\[nrt]))eyJ[\w-]{8,}+\.[\w-]{4,}+(?:\.[\w-]*+)?"),
     *_shape("bearer", "bearer", r"(?i)(\bbearer[ \t]+)(?!token\b|auth)[\w.~+/=-]{8,}"),
     *_shape("basic-auth", "authorization", r"(?i)(\bauthorization[\"']?[ \t]*[:=][ \t]*[\"']?basic[ \t]+)[\w+/=-]{6,}"),
+    *_shape("password", "password passwd <pass", r"(?i)(<(?:[\w:-]{0,32})pass(?:word|wd|phrase)?>)(?!⟦)[^<\n]{3,200}(?=</)"),
+    *_shape("password", "login", r"(?i)(\blogin[ \t]+\S{1,100}\s+password[ \t]+)(?!⟦)\S{3,200}"),
+    *_shape(
+        "password", "curl", r"(\bcurl\b[^\n|;]{0,300}?[ \t](?:-u|--user)[ =]?[\"']?[^\s:\"'⟦]{1,100}:)(?!⟦)[^\s\"']{3,200}"
+    ),
+    *_shape("password", "mysql", r"(\bmysql\w*\b[^\n|;]{0,300}?[ \t]-p)(?!⟦)[^\s\"'-][^\s\"']{2,200}"),
+    *_shape("password", "sshpass", r"(\bsshpass[ \t]+-p[ \t]?[\"']?)(?!⟦)[^\s\"']{3,200}"),
+    *_shape("cookie", "cookie", r"(?i)(\b(?:set-)?cookie[\"']?[ \t]*:[ \t]*[\"']?[\w.-]{1,64}=)(?!⟦)[^\s;\"']{16,4000}"),
     *_shape("url-password", "://", r"(://[^\s:/@\"'<>]{0,64}:)(?!⟦|//)[^\s/@\"'<>]{1,128}(?=@)"),
 )
 
@@ -209,10 +231,23 @@ def _blotted(kind: str) -> Blot:
 
 # Values named as secrets
 
-_STEMS: Final = ("pass", "pwd", "secret", "token", "key", "credential", "kennwort", "contrase", "密码", "密钥", "口令", "令牌")
+_PASSWORDS: Final = (
+    "kennwort",
+    "contraseña",
+    "senha",
+    "wachtwoord",
+    "hasło",
+    "пароль",
+    "密码",
+    "口令",
+    "パスワード",
+    "비밀번호",
+)
+"""A password in languages whose word for it does not begin with ``pass``."""
+_STEMS: Final = ("pass", "pwd", "secret", "token", "key", "credential", "密钥", "令牌", *_PASSWORDS)
 _STEM: Final = re.compile("|".join(_STEMS), re.IGNORECASE)
 _NAME: Final = re.compile(
-    r"pass(?:word|wd|phrase|code|wort)?|pwd|secret|token|credentials?|kennwort|contraseña|密码|密钥|口令|令牌|key",
+    rf"pass(?:word|wd|phrase|code|wort|e)?|pwd|secret|token|credentials?|密钥|令牌|{'|'.join(_PASSWORDS)}|key",
     re.IGNORECASE,
 )
 _KEY_OF: Final = re.compile(
@@ -222,12 +257,14 @@ _KEY_OF: Final = re.compile(
 _SUFFIX: Final = re.compile(r"[_\-]?(?:key|value|hash|base64|b64|\d{1,4})?(?![A-Za-z0-9_]|-[A-Za-z])", re.IGNORECASE)
 _LINK: Final = re.compile(
     r"\\?[\"'`]?\]?[ \t]*(?:(?P<sign>=>|:=|={1,2}|:|：|＝)[ \t]*"
-    r"|(?P<said>[ \t](?:is|was|are|set to|ist|lautet|es|est)\b[ \t]*[:=]?[ \t]*|(?:是|为|設為|设为)[ \t]*[:：]?[ \t]*)"
+    r"|(?P<said>[ \t](?:is|was|are|set to|ist|lautet|es|est)\b[ \t]*[:=]?[ \t]*|(?:是|为|設為|设为)[ \t]*[:：]?[ \t]*"
+    r"|(?:は|는|은)[ \t]*(?=[^\s\d。、]{0,40}\d))"
     r"|(?P<to>[ \t]to[ \t]+)|(?P<flag>[ \t]+)(?=[^\s]))",
     re.IGNORECASE,
 )
 _VALUE: Final = re.compile(
     r"(?P<q>\"\"\"|\\?\"|[\"'`])(?P<quoted>(?:(?!(?P=q))[^\n]){1,400})(?P=q)|(?P<bare>[^\s\"'`,;，。；)\]}>]{1,400})"
+    r"|\\?[\"'`](?P<cut>[^\s\"'`]{1,400})(?=\Z|[ \t]*(?:\n|…))"  # a text that was cut leaves a quote open
 )
 
 _NO_VALUE: Final = frozenset(
@@ -261,15 +298,16 @@ def _without_named(text: str) -> str:
         value = _VALUE.match(text, link.end())
         if value is None:
             continue
-        quoted = value["quoted"] is not None
-        held = value["quoted"] if quoted else value["bare"].rstrip(".!?:\\")
+        form = next(name for name in ("quoted", "cut", "bare") if value[name] is not None)
+        quoted = form != "bare"
+        held = value[form] if quoted else value[form].rstrip(".!?:\\")
         word = text[start:end].lower()
         tight = bool(link["flag"]) or (bool(link["sign"]) and not text[link.end() - 1].isspace())
         if link["to"] and not (_DIGIT.search(held) and _is_word(word)):
             continue
         if not _is_secret(word, held, quoted=quoted, tight=tight, said=bool(link["said"])):
             continue
-        at = value.start("quoted") if quoted else value.start("bare")
+        at = value.start(form)
         out += (text[done:at], _mark(_kind(word)))
         done = at + len(held)
     out.append(text[done:])
@@ -311,11 +349,11 @@ def _is_option(text: str, start: int) -> bool:
 
 def _is_word(name: str) -> bool:
     """Whether what NAME names may be a plain word (a password may, a key is never one)."""
-    return name.startswith(("pass", "pwd", "kenn", "contra", "密码", "口令", "secret"))
+    return name.startswith(("pass", "pwd", "secret", *_PASSWORDS))
 
 
 def _kind(name: str) -> str:
-    if name.startswith(("pass", "pwd", "kenn", "contra", "密码", "口令")):
+    if name.startswith(("pass", "pwd", *_PASSWORDS)):
         return "password"
     return "token" if name.startswith(("token", "令牌")) else "secret"
 

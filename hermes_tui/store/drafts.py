@@ -75,9 +75,28 @@ def finish(
     if stored is not None:
         return stored, lineage.tip_of(connection, chain)
     kept = whole(content, streaming)
+    if not _still_follows(connection, chain, request):
+        kept = tuple(_unbound(block) for block in kept if block.get("type") != "redacted_thinking")
     if not kept:
         return None
     return transcript.append(connection, chain, role="assistant", content=kept, origin="model", model=model, request=request)
+
+
+def _still_follows(connection: Connection, chain: str, request: str) -> bool:
+    """Whether a reply to REQUEST comes to stand behind exactly what was sent: nobody edited or said anything meanwhile."""
+    sent = connection.execute(
+        select(requests.c.generation, requests.c.last_message).where(requests.c.id == request, requests.c.chain == chain)
+    ).first()
+    if sent is None:
+        return True
+    last = transcript.newest(connection, chain)
+    now = (lineage.tip_of(connection, chain).last_generation, last.id if last else None)
+    return (sent.generation, sent.last_message) == now
+
+
+def _unbound(block: Block) -> Block:
+    """BLOCK without the signature of a thinking block: kept to be read, never sent behind what it was not made for."""
+    return {k: v for k, v in block.items() if k != "signature"} if block.get("type") == "thinking" else block
 
 
 def drop(connection: Connection, request: str) -> None:

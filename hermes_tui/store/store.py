@@ -207,6 +207,11 @@ class Store:
         with self._database.read() as connection:
             return transcript.ending(connection, chain, ending, limit)
 
+    def last_reply_owner(self, chain: str) -> tuple[str, float] | None:
+        """The process that asked for the newest message of CHAIN, and when, if that is a reply of which it is known."""
+        with self._database.read() as connection:
+            return transcript.last_reply_owner(connection, chain)
+
     def answer_open_calls(self, chain: str) -> Message | None:
         """Give calls that never got a result one that says so ("interrupted; outcome unknown"); None where none is open."""
         with self._database.write() as connection:

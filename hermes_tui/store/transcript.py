@@ -13,7 +13,7 @@ from hermes_tui.store import codec, lineage, search
 from hermes_tui.store.errors import MessageNotFound, Unpaired
 from hermes_tui.store.ids import new_id, time_of
 from hermes_tui.store.records import SessionRecord
-from hermes_tui.store.tables import entries, messages
+from hermes_tui.store.tables import entries, messages, requests
 
 COLUMNS = (
     messages.c.id,
@@ -153,6 +153,20 @@ def of_request(connection: Connection, request: str) -> Message | None:
     query = select(*COLUMNS).where(messages.c.request == request, messages.c.origin == "model")
     row = connection.execute(query).first()
     return message_of(row) if row is not None else None
+
+
+def last_reply_owner(connection: Connection, chain: str) -> tuple[str, float] | None:
+    """(owner, created) of the request whose reply the newest message of CHAIN is; None for any other message."""
+    last = newest(connection, chain)
+    if last is None:
+        return None
+    query = (
+        select(requests.c.owner, requests.c.created)
+        .select_from(messages.join(requests, requests.c.id == messages.c.request))
+        .where(messages.c.id == last.id)
+    )
+    row = connection.execute(query).first()
+    return None if row is None else (row.owner, row.created)
 
 
 def answer_open_calls(connection: Connection, chain: str) -> Message | None:

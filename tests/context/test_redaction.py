@@ -44,6 +44,20 @@ KEYS = st.one_of(
     _of(ALNUM, 36, 36).map("npm_".__add__),
     _of(ALNUM, 72, 72).map("pypi-AgEIcHlwaS5vcmc".__add__),
 )
+HEX = "0123456789abcdef"
+LESS_KNOWN = st.one_of(
+    _of(HEX, 32, 32).map("dapi".__add__),
+    _of(HEX, 32, 32).map("shpat_".__add__),
+    _of(HEX, 64, 64).map(lambda s: f"pat{s[:14]}.{s}"),
+    _of(ALNUM, 27, 27).map("dckr_pat_".__add__),
+    _of(string.ascii_uppercase + string.digits, 27, 27).map("NRAK-".__add__),
+    _of(HEX, 40, 40).map("sbp_".__add__),
+    _of(ALNUM, 46, 46).map("ntn_".__add__),
+    _of(ALNUM, 40, 40).map("glsa_".__add__),
+    _of(ALNUM, 43, 43).map("dp.pt.".__add__),
+    _of(HEX, 34, 34).map(lambda s: f"PMAK-{s[:24]}-{s}"),
+    _of(HEX, 64, 64).map("sk-or-v1-1".__add__),
+)
 NAMES = st.sampled_from(
     ["password", "secret", "token", "api_key", "api-key", "passwd", "client_secret", "access_token", "DB_PASSWORD"]
 )
@@ -66,6 +80,11 @@ FORMS = st.sampled_from(
 @given(KEYS, st.text(max_size=30), st.sampled_from([" ", "\n", '"', "=", "(", ": "]))
 def test_keys_of_known_shapes_are_taken_out_wherever_they_stand(key: str, around: str, edge: str) -> None:
     assert key not in redact(f"{around}{edge}{key}{edge}{around}")
+
+
+@given(LESS_KNOWN, st.sampled_from([" {} ", '"{}"', "/etc/{}/x", '"a\\n{}\\n"', "`{}`", "k={}"]))
+def test_keys_of_smaller_services_are_taken_out_in_paths_and_json_too(key: str, form: str) -> None:
+    assert key not in redact(form.format(key))
 
 
 @given(NAMES, CASES, VALUES, FORMS)
@@ -93,6 +112,18 @@ def test_a_password_told_in_a_sentence_is_taken_out(name, verb, value) -> None:
         ("密码是abc123", "abc123"),
         ("set the password to hunter2", "hunter2"),
         ("the value Xk9Lm2Pq8Rt5Vw1Yz4Bc7Df came back", "Xk9Lm2Pq8Rt5Vw1Yz4Bc7Df"),
+        ("パスワードはabc123です", "abc123"),
+        ("пароль: qwerty12", "qwerty12"),
+        ("비밀번호는 abc1234", "abc1234"),
+        ("mot de passe : azerty12", "azerty12"),
+        ("<password>hunter2</password>", "hunter2"),
+        ("machine example.org login bob password hun.ter", "hun.ter"),
+        ("curl -s -u bob:hunter22 https://example.org", "hunter22"),
+        ("mysql -u root -psecret99 shop", "secret99"),
+        ("sshpass -p hunter2 ssh host", "hunter2"),
+        ("Set-Cookie: session=9f8a7b6c5d4e3f2a1b0c9d8e7f6a5b4c; Path=/", "9f8a7b6c5d4e3f2a"),
+        ('password="hunter2', "hunter2"),
+        ('password="hunter2 … 900 characters left out', "hunter2"),
     ],
 )
 def test_other_ways_in_which_secrets_are_told(text: str, secret: str) -> None:

@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 from hermes_tui.context.messages import Block, calls_of, text_block
+from hermes_tui.context.rendering import sent_rows
 from hermes_tui.store.processes import is_alive, this_process
+from hermes_tui.store.records import Applied
 from hermes_tui.store.store import Store
 from tests.store.conftest import Forked
-from tests.store.talk import CALL, STARTED, ask, start
+from tests.store.talk import CALL, STARTED, apply, ask, prune, say, start
 
 SIGNED: Block = {"type": "thinking", "thinking": "hm", "signature": "abc"}
 UNSIGNED: Block = {"type": "thinking", "thinking": "h"}
@@ -65,6 +67,22 @@ def test_a_draft_that_is_dropped_leaves_nothing(store: Store) -> None:
     store.drop_draft(request)
     assert store.recover() == ()
     assert len(store.messages(chain)) == 1
+
+
+@pytest.mark.parametrize("meanwhile", ["said", "edited"])
+def test_thinking_whose_prefix_another_process_changed_is_kept_to_be_read_and_never_sent(store: Store, meanwhile: str) -> None:
+    chain = start(store)
+    say(store, chain, "one")
+    request = ask(store, chain)
+    if meanwhile == "said":
+        say(store, chain, "and two")
+    else:
+        assert isinstance(apply(store, prune(store.view(chain), (0,))), Applied)
+    came = [SIGNED, {"type": "redacted_thinking", "data": "x"}, text_block("because")]
+    stored = store.finish_draft(chain, request, came, "model-a")
+    assert stored is not None
+    assert stored[0].content == ({"type": "thinking", "thinking": "hm"}, text_block("because"))
+    assert sent_rows(store.view(chain))[-1].content == (text_block("because"),)
 
 
 def test_a_draft_of_a_living_process_is_left_alone(store: Store, path: Path) -> None:
@@ -120,3 +138,19 @@ def test_a_process_is_known_by_when_it_started_not_by_its_number() -> None:
     assert not is_alive(f"{host}:{child.pid}:1", 0)
     assert is_alive(f"{host}-far:{number}:{started}", 5), "nothing is known of another machine's processes"
     assert not is_alive(f"{host}-far:{number}:{started}", 10**6), "but a reply that streams is saved every second"
+
+
+def test_calls_belong_to_the_process_that_asked_for_the_reply_whoever_asked_later(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chain = start(store)
+    monkeypatch.setattr("hermes_tui.store.requests.this_process", lambda: "elsewhere:1:2")
+    theirs = ask(store, chain)
+    monkeypatch.undo()
+    mine = ask(store, chain)
+    store.finish_draft(chain, mine, [text_block("because")], "model-a")
+    store.finish_request(mine, usage=None, cost=None, status="done")
+    store.finish_draft(chain, theirs, [CALL], "model-a")
+    asked = store.last_reply_owner(chain)
+    assert asked is not None
+    assert asked[0] == "elsewhere:1:2"
