@@ -37,6 +37,7 @@ def numbers(
         _sourced("reserved for the reply", b.reserved),
         Number("usable", f"{b.usable:,}", "window − reserved"),
         Number("system and tools", f"{b.floor:,}", "counted"),
+        *_beside(state, model),
         Number("threshold", f"{b.threshold:,}", b.threshold_rule),
         Number("threshold_percent", f"{b.threshold_percent.value:.2f}", percent.source),
         Number("threshold_tokens", "not set" if cap.value is None else f"{cap.value:,}", cap.source),
@@ -65,6 +66,12 @@ def numbers(
     if model in state.scales:
         found.append(Number("real tokens per counted one", f"{state.scales[model]:.2f}", "learned from responses"))
     return tuple(found)
+
+
+def _beside(state: EngineState, model: str) -> tuple[Number, ...]:
+    """What the server adds to system and tools, where it was measured."""
+    beside = state.beside.get(model, 0)
+    return (Number("added by the server", f"{beside:,}", "measured beyond what was counted"),) if beside else ()
 
 
 def _head(budgets: Budgets, facts: ModelFacts, settings: Settings) -> Number:

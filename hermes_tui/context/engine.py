@@ -76,6 +76,7 @@ class EngineState:
         anchor: the last measured request, None before the first.
         scales: real tokens per estimated token, by model, learned from responses.
         evidence: estimated tokens that each scale was learned from in this chain, by model.
+        beside: tokens that a server puts around this chain without our seeing them (a system prompt, tools), at most, by model.
         strikes: passes without gain in a row; two stop automatic runs.
         stopped_at: when, and at which size, automatic runs were stopped (None: they are not).
         model_rests_until: until when model rungs rest after a transport failure, or answers refused in a row (0: they do not).
@@ -91,6 +92,7 @@ class EngineState:
     anchor: Anchor | None = None
     scales: Mapping[str, float] = field(default_factory=dict)
     evidence: Mapping[str, int] = field(default_factory=dict)
+    beside: Mapping[str, int] = field(default_factory=dict)
     strikes: int = 0
     stopped_at: tuple[float, int] | None = None
     model_rests_until: float = 0.0

@@ -328,14 +328,19 @@ class Planner:
     def _measured(self, regions: Regions) -> Regions:
         """REGIONS with their sizes, which add up to the size of the next request.
 
-        What a measurement found beyond the estimates is what the server puts around a conversation: the system's share.
+        System and tools keep what is counted for them, and have what the server puts around a conversation beside it. What else
+        a measurement found, the estimates were wrong by: each entry bears its part of that.
         """
-        system = round(self.scale * self.sizing.floor)
-        left = self.tokens_before - system - sum(self._tokens.values())
-        tokens: dict[Region, int] = {"system": max(0, system + left)}
-        short = min(0, system + left)  # measured to be less than all estimates: the largest entry bears it
-        largest = max(self._tokens, key=lambda position: self._tokens[position], default=None)
-        shares = {p: t + (short if p == largest else 0) for p, t in self._tokens.items()}
+        system, known = round(self.scale * self.sizing.floor), sum(self._tokens.values())
+        left = self.tokens_before - system - known
+        system += left if not known else max(0, min(left, self.state.beside.get(self.view.model, left)))
+        told = self.tokens_before - system
+        if told < 0 or system < 0:  # measured to be less than system and tools alone are counted
+            system, told = max(0, self.tokens_before), 0
+        shares = {position: t * told // known if known else 0 for position, t in self._tokens.items()}
+        if known:
+            shares[max(self._tokens, key=lambda position: self._tokens[position])] += told - sum(shares.values())
+        tokens: dict[Region, int] = {"system": system}
         places = regions.by_position
         for position, share in shares.items():
             region = places.get(position, "summary")
@@ -368,9 +373,10 @@ class Planner:
             "middle": "the middle",
         }
         part: Region = max(sizes, key=lambda region: sizes[region], default="tail")
+        verb = "takes" if part in ("head", "summary", "middle") else "take"
         return Refusal(
             "incompressible",
-            f"Cannot be compressed: {names[part]} alone takes {sizes.get(part, 0):,} of the threshold's "
+            f"Cannot be compressed: {names[part]} alone {verb} {sizes.get(part, 0):,} of the threshold's "
             f"{self.budgets.threshold:,} tokens.",
             counts=True,
         )

@@ -165,6 +165,10 @@ class Meter:
         del known[:-FORMS]
         return tokens
 
+    def scaled(self, block: Block, view: ContextView, state: EngineState) -> int:
+        """Tokens of BLOCK in real ones, as far as the scale is learned."""
+        return round(self.scale(view, state) * self.block(block))
+
     def floor(self, view: ContextView) -> int:
         """Unscaled tokens of system and tools."""
         tools, system, tokens = self._floor
@@ -204,7 +208,8 @@ class Meter:
         """STATE after the provider measured the request that VIEW was rendered into.
 
         The scale is learned from what was added between two measurements: what a server puts around a conversation (a system
-        prompt or tools that we do not see) is in both, and so falls out.
+        prompt or tools that we do not see) is in both, and so falls out. It is no more than the least by which a request was
+        larger than its estimate: what is over that is an error of the estimates.
         """
         if usage.prompt <= 0:
             return state
@@ -218,4 +223,7 @@ class Meter:
             weight = abs(grown) / (abs(grown) + seen)
             scales[view.model] = known + weight * (reading - known)
             evidence[view.model] = min(MOST_EVIDENCE, seen + abs(grown))
-        return replace(state, anchor=Anchor(usage.prompt, estimate, view.generation), scales=scales, evidence=evidence)
+        over = max(0, usage.prompt - round(scales.get(view.model, known) * estimate))
+        beside = {**state.beside, view.model: min(over, state.beside.get(view.model, over))}
+        anchor = Anchor(usage.prompt, estimate, view.generation)
+        return replace(state, anchor=anchor, scales=scales, evidence=evidence, beside=beside)

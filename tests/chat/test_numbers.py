@@ -125,6 +125,9 @@ def test_every_number_in_force_is_told_with_its_source() -> None:
     assert told["reserved for the reply"] == "8,192 · default"
     assert told["summary"] == "at most 500 · command line"
     assert told["real tokens per counted one"] == "1.30 · learned from responses"
+    assert "added by the server" not in told
+    measured = numbers(found, known, settings, EngineState(beside={"m": 1_234}), None, "x")
+    assert [n.value for n in measured if n.name == "added by the server"] == ["1,234"]
 
 
 @given(

@@ -47,6 +47,23 @@ def test_a_size_says_whether_it_is_measured_estimated_or_stale(grown, read, cach
         assert heart.meter.size(after(grown, change), state).kind == "stale"
 
 
+@given(GROWN, st.floats(0.5, 2.5), st.integers(0, 20_000))
+def test_system_and_tools_take_what_they_are_counted_and_what_the_server_adds_to_them(grown, truth, overhead):
+    """Whatever the model's true scale: they do not grow or shrink by the errors of what was said."""
+    heart = engine()
+    begun = said(replace(grown.view, entries=()), conversation(random.Random(1), 1)[:1])
+    state = BLANK
+    for view in (begun, grown.view):
+        state = heart.update_from_response(state, view, Usage(input=round(overhead + truth * heart.meter.estimate(view))))
+    regions = heart.plan(grown.view, state, budgets_of(grown.view, 1_000_000, state)).regions
+    size, sizes = heart.meter.size(grown.view, state).tokens, dict(regions.tokens)
+    assert sum(sizes.values()) == size
+    assert sizes["system"] + sum(dict(regions.entries).values()) == size
+    counted = heart.meter.scaled_floor(grown.view, state)
+    most = overhead + abs(truth - 1) * heart.meter.estimate(begun)
+    assert counted - 1 <= sizes["system"] <= counted + most + 1 or sizes["system"] == size
+
+
 @given(GROWN, st.floats(0.6, 2.0), st.integers(0, 3_000), SEEDS)
 def test_the_estimate_comes_closer_with_every_reading(grown, truth, overhead, seed):
     """Invariant 25: whatever the model's true scale and what its server puts around the conversation."""
