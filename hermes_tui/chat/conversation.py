@@ -449,18 +449,24 @@ class Conversation:
         """What estimates tokens, for whoever shows entries one by one."""
         return self._at.meter
 
+    def tokens_of(self, block: Block) -> int:
+        """Tokens of BLOCK as the inspector counts them: in real ones, as far as the scale is learned."""
+        return self._at.meter.scaled(block, self._at.view, self._at.state)
+
     @property
     def totals(self) -> Totals:
         """What all requests of the chain used and cost; it never decreases."""
         return self._at.totals
 
     def numbers(self) -> tuple[Number, ...]:
-        """Every number in force with where it came from; none while `impossible` says why. Slow the first time."""
+        """Engine and numbers in force with where they came from; none while `impossible` says why. Slow the first time."""
         at = self._at
         if at.budgets is None:
             return ()
         price, writer = self.parts.price(at.view.model), self._passes.writer
-        return numbers(at.budgets, at.facts, at.settings, at.state, price, writer)
+        source = "in place of the one that was set aside" if at.set_aside else at.settings.source_of("context.engine")
+        engine = Number("engine", at.engine.name, source)
+        return (engine, *numbers(at.budgets, at.facts, at.settings, at.state, price, writer))
 
     @property
     def cache(self) -> CacheAccount:

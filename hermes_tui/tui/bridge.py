@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
@@ -188,7 +189,7 @@ class Bridge:
         conversation = self._desk.conversation
         tokens = None
         if conversation is not None:
-            tokens = conversation.meter.block(event.call) + conversation.meter.block(event.result)
+            tokens = conversation.tokens_of(event.call) + conversation.tokens_of(event.result)
         self._screen.activity.change(doing="")
         self.live.answered(str(event.call.get("id")), shown_result(event.result), bool(event.result.get("is_error")), tokens)
 
@@ -255,7 +256,8 @@ class Bridge:
             text += f" · {seconds(time.monotonic() - took)}"
         self._screen.transcript.append(Divider(f"edit:{event.edit}", text))
         if event.compression.failures:
-            why = "; ".join(_reason(failure) for failure in event.compression.failures)
+            tried = Counter(_reason(failure) for failure in event.compression.failures)
+            why = "; ".join(f"{reason} ({times} times)" if times > 1 else reason for reason, times in tried.items())
             how = {"deterministic": "by rule, without a model", "tighter": "in fewer words"}.get(
                 event.compression.rung, "all the same"
             )

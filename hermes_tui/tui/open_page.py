@@ -30,7 +30,7 @@ class OpenPage:
             return
         chain = conversation.chain
         edits = await aside(room.store.edits, chain)
-        page = await aside(load_page, room.store, chain, edits=edits, measure=conversation.meter.block)
+        page = await aside(load_page, room.store, chain, edits=edits, measure=conversation.tokens_of)
         self._first = page.first
         desk.bridge.live.forget()
         desk.screen.transcript.set_blocks(page.blocks, earlier=page.earlier)
@@ -59,7 +59,7 @@ class OpenPage:
             conversation.chain,
             before=self._first,
             edits=desk.surveyor.edits,
-            measure=conversation.meter.block,
+            measure=conversation.tokens_of,
         )
         self._first = page.first if page.first is not None else self._first
         desk.screen.transcript.prepend(page.blocks, earlier=page.earlier)

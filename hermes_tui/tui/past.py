@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from hermes_tui.context.budgets import ImpossibleBudget
@@ -73,13 +74,15 @@ def past_moment(parts: Parts, session: SessionRecord) -> PastMoment:
     except ImpossibleBudget as problem:
         remark = str(problem)
     reading = context_reading(view, state, budgets, size, regions, meter, edits=edits, remark=remark)
-    page = load_page(store, session.chain, before=until, edits=edits, measure=meter.block)
+    page = load_page(store, session.chain, before=until, edits=edits, measure=partial(meter.scaled, view=view, state=state))
     return PastMoment(session.chain, view, page, reading, edits, len(sessions))
 
 
 def earlier_page(parts: Parts, moment: PastMoment, before: int) -> TranscriptPage:
     """The page of MOMENT's transcript that ends under the sequence BEFORE."""
-    return load_page(parts.store, moment.chain, before=before, edits=moment.edits, measure=Meter(parts.count).block)
+    state = EngineState(scales=parts.store.learned_scales())
+    measure = partial(Meter(parts.count).scaled, view=moment.view, state=state)
+    return load_page(parts.store, moment.chain, before=before, edits=moment.edits, measure=measure)
 
 
 def session_end(store: Store, session: SessionRecord) -> SessionEnd:
