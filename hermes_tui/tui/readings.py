@@ -23,7 +23,7 @@ class GaugeReading:
         window, reserved, threshold, warm: tokens.
         shares: (region, tokens) in the order sent.
         window_source, threshold_rule: where those numbers come from.
-        remark: why automatic compression does not run just now, or "".
+        remark: why something is not as the settings say (compression rests, an engine is set aside), or "".
     """
 
     tokens: int = 0

@@ -18,6 +18,9 @@ async def test_a_missing_engine_gives_way_on_the_screen_and_in_the_inspector(sta
         assert "Rivers flow." in screen
         assert "The engine nowhere is set aside" in screen
         await until(pilot, lambda: shown(app).count("engine nowhere") == 2)
+        inspector = " ".join(line.split("▏")[-1].strip() for line in shown(app).splitlines() if "▏" in line)
+        assert "On offer: compressor, recall" in inspector, "a remark is told to its end"
+        assert "threshold" in inspector, "and takes nothing else away"
         chain = app.desk.conversation.chain
     async with start([said("They do.")], context__engine="nowhere", size=(150, 44), resume=chain) as (app, pilot):
         assert "The engine nowhere is set aside" in shown(app)

@@ -12,6 +12,7 @@ from hermes_tui.tui.clean import clean_line
 from hermes_tui.tui.glyphs import ASCII, glyphs
 from hermes_tui.tui.numbers import short
 from hermes_tui.tui.readings import GaugeReading, bar_cells, tick
+from hermes_tui.tui.transcript.rows import wrap_text
 
 STYLES: Final = {
     "system": "$region-system",
@@ -160,9 +161,15 @@ def _table(reading: GaugeReading, width: int) -> list[list[Piece]]:
 
 
 def _sources(reading: GaugeReading, width: int) -> list[list[Piece]]:
-    """Where window and threshold come from; a remark takes the second line."""
-    if not reading.window:
-        return []
-    first = f"window {short(reading.window)}, {clean_line(reading.window_source)} · {short(reading.reserved)} for the reply"
-    second = reading.remark or f"threshold {short(reading.threshold)}, {reading.threshold_rule}"
-    return [[(first[:width], "$muted")], [(clean_line(second)[:width], "$warning" if reading.remark else "$muted")]]
+    """Where window and threshold come from, and the whole of a remark below."""
+    lines: list[list[Piece]] = []
+    if reading.window:
+        window = f"window {short(reading.window)}, {clean_line(reading.window_source)}"
+        told = (
+            f"{window} · {short(reading.reserved)} for the reply",
+            f"threshold {short(reading.threshold)}, {reading.threshold_rule}",
+        )
+        lines += [[(line[:width], "$muted")] for line in told]
+    if reading.remark:
+        lines += [[(row.text, "$warning")] for row in wrap_text(clean_line(reading.remark), "", width)]
+    return lines
