@@ -83,6 +83,30 @@ async def test_help_and_lineage_open_at_any_size(start: Any, say: Any, size: tup
         await pilot.press("f1", "f3")
         await until(pilot, lambda: "CHAINS" in shown(app) and "hello" in shown(app))
         fits(shown(app), *size)
+        assert "esc closes" in " ".join(shown(app).split())
+
+
+@pytest.mark.parametrize("size", [(120, 60), (60, 60)])
+async def test_what_is_told_in_two_columns_stays_in_them(start: Any, say: Any, size: tuple[int, int]) -> None:
+    async with start([said(REPLY)], size=size) as (app, pilot):
+        await say(app, pilot, "hello")
+        await pilot.press("f1")
+        await until(pilot, lambda: "Keys" in shown(app))
+        inside = [line.split("│")[1] for line in shown(app).splitlines() if line.count("│") >= 2]
+        keys = inside[: next(n for n, line in enumerate(inside) if "Commands" in line)]
+        begins = {len(line) - len(line.lstrip()) for line in keys if line.strip()}
+        assert begins == {1, 33} if size[0] == 120 else begins == {1, 3}, "a name at the edge, what it means beside or below it"
+        await pilot.press("f1")
+        app.chat.composer.text = "/context"
+        await pilot.press("enter")
+        await until(pilot, lambda: "real tokens" in shown(app) or "thinking" in shown(app))
+        page = [line.split("▏")[0] for line in shown(app).splitlines()]
+        numbers = page[
+            next(n for n, line in enumerate(page) if " window " in line) : next(
+                n for n, line in enumerate(page) if "thinking" in line
+            )
+        ]
+        assert len({len(line) - len(line.lstrip()) for line in numbers}) == 2, "what does not fit goes on where it began"
 
 
 async def test_with_ascii_only_nothing_but_ascii_is_drawn(paths: Any) -> None:

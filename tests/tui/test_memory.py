@@ -151,8 +151,19 @@ async def test_without_the_provider_the_screen_says_that_nothing_is_learned(star
         await say(app, pilot, TOLD)
         await memory(app, pilot)
         assert "switched off" in shown(app)
+        await pilot.press("d")
+        await until(pilot, lambda: "brings it back" in shown(app))
+        await pilot.press("u")
+        await until(pilot, lambda: "brings it back" not in shown(app))
         assert notes(app) == [("fact", "tabs")]
         assert "user_notes" not in app.desk.conversation.view.system
+
+
+async def test_what_is_switched_off_is_not_promised(start: Any) -> None:
+    async with start([], memory__providers=[]) as (app, pilot):
+        await memory(app, pilot)
+        assert "Nothing is noted here" in shown(app)
+        assert "will stand here" not in shown(app)
 
 
 async def test_a_provider_that_is_not_installed_is_said_where_it_is_read(start: Any, say: Any) -> None:

@@ -67,7 +67,6 @@ class KeyLine(Static):
     def ask(self, question: str) -> None:
         """Ask QUESTION; y is yes, everything else is no."""
         self._asks = self.can_focus = True
-        self.add_class("-asks")
         self.update(Content(question))
         self.focus()
 
@@ -89,7 +88,6 @@ class KeyLine(Static):
     def _answer(self, confirmed: bool) -> None:
         if self._asks:
             self._asks = self.can_focus = False
-            self.remove_class("-asks")
             self.say()
             self.post_message(self.Answered(confirmed))
 

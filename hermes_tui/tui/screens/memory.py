@@ -32,6 +32,7 @@ KEYS: Final = "enter source · o its conversation · e edit · a add · k rule o
 WRITING: Final = "enter keeps it · esc leaves it as it is"
 REMARK: Final = "Told to new conversations; those that exist keep what they began with."
 OFF: Final = "Notes are switched off (memory.providers): nothing is learned, and no conversation is told of these."
+OFF_EMPTY: Final = "Nothing is noted here. With memory.providers as it is by default, what you say of yourself will be."
 EMPTY: Final = "Nothing yet. What you say of yourself, and rules you set for good, will stand here; a adds a note by hand."
 
 
@@ -78,6 +79,7 @@ class MemoryScreen(Steadfast, Screen[None]):
         super().__init__()
         self._notes: list[Note] = []
         self._edited: Note | None = None
+        self._off = False
 
     def compose(self) -> ComposeResult:
         """Heading, notes, the line to write in, keys."""
@@ -105,7 +107,8 @@ class MemoryScreen(Steadfast, Screen[None]):
             self._say("Things are still being loaded. Esc closes this; open it again in a moment.")
             return
         room = self.app.desk.room
-        if room is not None and "notes" not in room.memory.names:
+        self._off = room is not None and "notes" not in room.memory.names
+        if self._off:
             self.query_one("#memory-remark", Static).update(Content(OFF))
         self._draw()
 
@@ -127,7 +130,7 @@ class MemoryScreen(Steadfast, Screen[None]):
         heading = Content.assemble(("MEMORY", "bold"), (f"   {counted(held, 'note')}", "$muted"))
         self.query_one("#memory-heading", Static).update(heading)
         if not self._notes:
-            self._say(EMPTY)
+            self._say(OFF_EMPTY if self._off else EMPTY)
 
     @property
     def _note(self) -> Note | None:

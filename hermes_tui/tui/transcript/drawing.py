@@ -17,7 +17,7 @@ from hermes_tui.tui.transcript.blocks import (
     UserSaid,
 )
 from hermes_tui.tui.transcript.markdown import lay_out_markdown
-from hermes_tui.tui.transcript.rows import BLANK, Page, Row, Span, cells, crop, indent, wrap_text
+from hermes_tui.tui.transcript.rows import BLANK, Page, Row, Span, cells, crop, indent, wrap_columns, wrap_text
 
 SHOWN_LINES = 400
 """Lines of a tool result that an open card shows; copying the card gives all of it."""
@@ -151,5 +151,5 @@ def _divider(block: Divider, page: Page) -> Row:
 def _notice(block: Notice, page: Page) -> list[Row]:
     glyph = {"warning": page.glyphs.warning, "error": page.glyphs.error}.get(block.severity, page.glyphs.information)
     style = block.severity if block.severity in ("warning", "error") else "notice"
-    rows = wrap_text(clean(block.text).rstrip("\n"), style, max(4, page.prose - 2))
+    rows = wrap_columns(clean(block.text).rstrip("\n"), style, max(4, page.prose - 2))
     return indent(rows, Span(f"{glyph} ", style, None, True), Span("  ", style, None, True))

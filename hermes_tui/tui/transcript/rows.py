@@ -18,6 +18,11 @@ from hermes_tui.tui.glyphs import Glyphs
 PROSE_WIDTH = 100
 """Cells; longer lines of prose are hard to read, so wide screens keep this measure."""
 
+COLUMNS = re.compile(r"\S+(?: \S+)* {2,}(?=\S)")
+"""What stands before the second column of a line of two."""
+LEAST_COLUMN = 20
+"""Cells; a second column that is narrower than this is no longer read as one."""
+
 Hit = tuple[str, str]
 """What a click does and on what: ``("fold", block id)``, ``("divider", block id)``, ``("link", url)``, ``("copy", text)``."""
 
@@ -182,6 +187,26 @@ def wrap_text(text: str, style: str, width: int) -> list[Row]:
         else:
             rows += [Row((Span(line[start:end], style),), joins) for start, end, joins in breaks(line, max(1, width))]
     return rows
+
+
+def wrap_columns(text: str, style: str, width: int) -> list[Row]:
+    """Plain text wrapped; in a line of two columns, parted by two spaces or more, the second goes on where it begins."""
+    rows: list[Row] = []
+    for line in text.split("\n"):
+        parted = COLUMNS.match(line)
+        rows += wrap_text(line, style, width) if parted is None else wrap_beside(parted[0], line[parted.end() :], style, width)
+    return rows
+
+
+def wrap_beside(name: str, told: str, style: str, width: int) -> list[Row]:
+    """TOLD wrapped beside NAME, or below it, a little to the right, where NAME leaves too little of the width."""
+    begins = cells(name)
+    if begins + cells(told) <= width:
+        return [Row((Span(name, style), Span(told, style)))]
+    if width - begins >= LEAST_COLUMN:
+        return indent(wrap_text(told, style, width - begins), Span(name, style), Span(" " * begins, style, None, True))
+    rows = wrap_text(told, style, max(1, width - 2))
+    return [*wrap_text(name.rstrip(), style, width), *indent(rows, Span("  ", style), Span("  ", style, None, True))]
 
 
 def indent(rows: Iterable[Row], first: Span, rest: Span) -> list[Row]:
