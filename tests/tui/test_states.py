@@ -11,7 +11,6 @@ import pytest
 from hermes_tui.paths import Paths
 from hermes_tui.store.store import Store
 from hermes_tui.tui.room import load_room
-from tests.tui.rooms import said
 from tests.tui.waiting import shown, until
 
 
@@ -71,14 +70,6 @@ async def test_a_config_that_does_not_hold_names_the_key(start: Any, paths: Path
 async def test_a_data_folder_that_cannot_be_one_is_told(start: Any, paths: Paths) -> None:
     paths.data.write_text("a file stands here")
     await stuck(start, str(paths.data.name))
-
-
-async def test_an_unknown_engine_is_told_when_the_first_message_is_sent(start: Any) -> None:
-    async with start([said("x")], context__engine="wonder") as (app, pilot):
-        await pilot.press(*"hello", "enter")
-        await until(pilot, lambda: "There is no context engine 'wonder'" in " ".join(shown(app).split()))
-        assert app.chat.composer.text == "hello"
-        assert app.desk.room.store.chains() == ()
 
 
 async def test_without_a_key_for_anthropic_the_app_says_how_to_add_one_and_takes_it(start: Any, paths: Paths) -> None:
