@@ -14,6 +14,7 @@ from textual import events
 from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
 from textual.binding import Binding, BindingType
 from textual.message import Message
+from textual.strip import Strip
 from textual.widgets import TextArea
 
 from hermes_tui.tui.clean import clean
@@ -147,6 +148,10 @@ class Composer(Steadfast, TextArea):
         self.completing = False
         """True while a list of completions is open: it gets Up, Down, Tab and Enter."""
         self._chips: dict[str, str] = {}
+
+    def render_line(self, y: int) -> Strip:
+        """A line; none while there is no room for any, where a text area would fail to wrap its placeholder."""
+        return super().render_line(y) if self.content_size.width > 0 else Strip.blank(0)
 
     # -- sending -------------------------------------------------------------------------------------------------------
 
