@@ -86,10 +86,13 @@ async def test_without_a_key_for_anthropic_the_app_says_how_to_add_one_and_takes
 
 async def test_a_server_that_cannot_be_reached_is_told_and_writing_goes_on(start: Any, paths: Paths) -> None:
     config(paths, '[provider]\nkind = "compatible"\nbase_url = "http://127.0.0.1:9"\n')
-    async with start(load=load_room) as (app, pilot):
+    async with start(load=load_room, size=(50, 20)) as (app, pilot):
         assert "127.0.0.1:9" in shown(app)
         await pilot.press(*"anybody", "enter")
         await until(pilot, lambda: "trying again in" in shown(app))
+        assert app.chat.activity.activity.retry_reason.rstrip(".") in " ".join(shown(app).split()), (
+            "the reason is told to its end"
+        )
         await pilot.press("escape")
         await until(pilot, lambda: "trying again in" not in shown(app) and not app.desk.busy)
         assert app.desk.room.store.messages(app.desk.conversation.chain)[0].content[0]["text"] == "anybody"

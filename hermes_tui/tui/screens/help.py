@@ -28,6 +28,7 @@ KEYS: Final = (
     ("Ctrl+P", "palette: every command by name"),
     ("PgUp PgDn, Ctrl+Up Ctrl+Down", "scroll the conversation"),
     ("F2, then arrows and Enter", "walk through what is sent; open an entry whole, as it is sent and as it was"),
+    ("F2, then Tab", "the summary that is sent, and at its end what it lost"),
     ("F2, then p or d", "pin the entry: never compressed; drop it: not sent; the same key takes it back"),
     ("F3, then Enter, f or d", "open a session, fork from it, delete a conversation (asks first)"),
     ("Tab", "to the conversation and back: arrows walk, Enter folds, y copies, c copies code"),

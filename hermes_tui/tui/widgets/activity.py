@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from textual.content import Content
+from textual.geometry import Size
 from textual.timer import Timer
 from textual.widget import Widget
 
@@ -79,11 +80,15 @@ def activity_parts(activity: Activity, now: float) -> list[tuple[str, str]]:
     return parts
 
 
+MOST_ROWS: Final = 3
+"""Of something that went wrong; whatever else goes on has one."""
+
+
 class ActivityLine(Widget):
-    """One line above the composer; it ticks once a second only while something runs."""
+    """The line above the composer, more where something went wrong; it ticks once a second only while something runs."""
 
     DEFAULT_CSS = """
-    ActivityLine { height: 1; background: $background; }
+    ActivityLine { height: auto; background: $background; }
     """
 
     def __init__(self, *, id: str | None = None) -> None:
@@ -97,12 +102,17 @@ class ActivityLine(Widget):
         self._run_timer()
 
     def change(self, **changes: Any) -> None:
-        """Change fields of the activity and draw it anew."""
+        """Change fields of the activity and draw it anew; nothing is laid out anew unless it takes more rows or fewer."""
         activity = replace(self.activity, **changes)
         if activity != self.activity:
+            rows = len(self._rows())
             self.activity = activity
             self._run_timer()
-            self.refresh()
+            self.refresh(layout=rows != len(self._rows()))
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """As many rows as there are."""
+        return len(self._rows(width))
 
     def _run_timer(self) -> None:
         if self._timer is not None:
@@ -112,18 +122,17 @@ class ActivityLine(Widget):
                 self._timer.pause()
 
     def render(self) -> Content:
-        """The parts that fit, separated by dots."""
-        width = self.content_size.width or 80
-        line: list[tuple[str, str]] = []
-        used = 0
-        for text, style in activity_parts(self.activity, time.monotonic()):
-            shown = clean_line(text)
-            if line:
-                shown = f" {glyphs().dot} {shown}"
-            if used + len(shown) > width:
-                shown = shown[: max(0, width - used - 1)] + (glyphs().ellipsis if width > used else "")
-            line.append((shown, style))
-            used += len(shown)
-            if used >= width:
-                break
-        return Content.assemble(*line)
+        """What goes on."""
+        return Content("\n").join(self._rows())
+
+    def _rows(self, width: int = 0) -> list[Content]:
+        """The parts, separated by dots: those that fit on one row, or the whole of what went wrong."""
+        width = max(4, width or self.content_size.width or 80)
+        parts = [(clean_line(text), style) for text, style in activity_parts(self.activity, time.monotonic())]
+        dotted = [(f" {glyphs().dot} {text}" if at else text, style) for at, (text, style) in enumerate(parts)]
+        went_wrong = self.activity.problem or self.activity.retry_at is not None
+        rows = [row.rstrip() for row in Content.assemble(*dotted).wrap(width)] if went_wrong else [Content.assemble(*dotted)]
+        rows, cut = rows[:MOST_ROWS], len(rows) > MOST_ROWS
+        if cut or rows[-1].cell_length > width:
+            rows[-1] = rows[-1].truncate(width - 1).append(glyphs().ellipsis)
+        return rows
