@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from hermes_tui.context.archive import Archived
+from hermes_tui.context.archive import Archived, terms_in
 from hermes_tui.context.messages import Message, calls_of
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ MOST_TERMS: Final = 12
 FEW: Final = 3
 """Messages with all terms that are enough; with fewer, those with some of them follow."""
 
-_TERM: Final = re.compile(r'"([^"]+)"|(\S+)')
 _IDEOGRAPHS: Final = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7ff\uf900-\ufaff]+"
 )
@@ -61,8 +60,8 @@ class StoreArchive:
 def terms_of(query: str) -> list[str]:
     """The terms of QUERY that are looked for one by one: words of three characters or more, and pairs of ideographs."""
     found: list[str] = []
-    for quoted, plain in _TERM.findall(query):
-        term = (quoted or plain).strip("\"'.,;:!?()[]{}，。？！、；：“”「」")
+    for term in terms_in(query):
+        term = term.strip("\"'.,;:!?()[]{}，。？！、；：“”「」")
         for run in _IDEOGRAPHS.findall(term):
             found += [run[at : at + 2] for at in range(len(run) - 1)] or [run]
         if not _IDEOGRAPHS.search(term) and len(term) > 2:

@@ -15,6 +15,7 @@ from hermes_tui.context.engine import EngineState
 STRIKES: Final = 2
 """Passes without gain in a row that stop automatic runs."""
 REARM_SECONDS: Final = 30 * 60
+"""After the stop automatic runs are allowed again (design, Triggers)."""
 REARM_GROWTH: Final = 0.20
 """Of the threshold: growth since the stop that re-arms automatic runs."""
 
@@ -52,13 +53,16 @@ def rearmed(state: EngineState, size: int, budgets: Budgets, now: float) -> Engi
     return replace(state, strikes=0, stopped_at=None)
 
 
-def rests(state: EngineState, size: int, budgets: Budgets) -> str:
-    """Why automatic runs rest, "" where they do not."""
+def rests(state: EngineState, size: int, budgets: Budgets) -> bool:
+    """Whether automatic runs rest."""
+    return state.stopped_at is not None or _undo_rests(state, size, budgets)
+
+
+def told(state: EngineState) -> str:
+    """Why automatic runs rest, for the inspector, "" where they do not; whatever engine is at work."""
     if state.stopped_at is not None:
-        return "Automatic compression is stopped for this conversation: two passes in a row gained nothing."
-    if _undo_rests(state, size, budgets):
-        return "Automatic compression rests after an undo."
-    return ""
+        return "automatic compression has stopped: two passes gained nothing"
+    return "resting after an undo" if state.rest_until_size else ""
 
 
 def _undo_rests(state: EngineState, size: int, budgets: Budgets) -> bool:

@@ -24,12 +24,11 @@ from hermes_tui.chat.events import (
 )
 from hermes_tui.chat.interrupt import Interrupt, Interrupted
 from hermes_tui.chat.iterations import IterationBudget
-from hermes_tui.chat.passes import Clock, Done, Passes, Planned
+from hermes_tui.chat.passes import Done, Passes, Planned
 from hermes_tui.chat.prepared import Prepared, fitted
 from hermes_tui.chat.standing import Standing
 from hermes_tui.context.answers import sound_decision
-from hermes_tui.context.engine import Decision, Plan, Refusal, Trigger, Usage
-from hermes_tui.context.view import ContextView
+from hermes_tui.context.engine import NONE_ACCEPTED, Decision, Plan, Refusal, Trigger, Usage
 from hermes_tui.llm.provider import CompactionRefused, Overflowed, ProviderError
 
 PASSES: Final = 3
@@ -51,7 +50,6 @@ class Compressing:
         counting: has the server count where an estimate is near a trigger.
         interrupt: Esc for what a turn waits for.
         boundary: held by a turn for all its time; whoever applies a compression between turns takes it.
-        clock: seconds since the epoch.
         foreground: nothing is prepared, everything is awaited.
 
     Attributes:
@@ -65,12 +63,11 @@ class Compressing:
         counting: Counting,
         interrupt: Interrupt,
         boundary: asyncio.Lock,
-        clock: Clock,
         *,
         foreground: bool,
     ) -> None:
         self._at, self._passes, self._interrupt, self._boundary_lock = standing, passes, interrupt, boundary
-        self._clock, self._foreground, self._counting = clock, foreground, counting
+        self._foreground, self._counting = foreground, counting
         self._background = Interrupt()
         self._running: asyncio.Future[None] | None = None
         self._yields = False
@@ -162,7 +159,7 @@ class Compressing:
 
     async def _due(self, trigger: Trigger) -> Decision | None:
         """Why a pass is due now, None where none is; where only its summary is, that is said."""
-        at, now = self._at, self._clock()
+        at, now = self._at, self._at.clock()
         if at.budgets is None or not at.settings.context.auto or at.view.has_open_call:
             return None
         await at.keep(breaker.rearmed(at.state, at.size.tokens, at.budgets, now))
@@ -222,10 +219,7 @@ class Compressing:
         if at.view.generation != prepared.compression.plan.generation:
             now = (await self._passes.plan()).plan
         view = at.view
-        return await at.off.thought(fitted, prepared, view, now, self._size)
-
-    def _size(self, view: ContextView) -> int:
-        return self._at.meter.size(view, self._at.state).tokens
+        return await at.off.thought(fitted, prepared, view, now, at.size_of)
 
     async def _preparation_ends(self, trigger: Trigger) -> bool:
         """Wait for the summary that is being prepared; False where Esc ended it."""
@@ -393,4 +387,4 @@ def _refusal(planned: Planned) -> Refusal:
 
 
 def _refusal_of(prepared: Prepared) -> Refusal:
-    return prepared.compression.refusal or Refusal("summary_refused", "No summary was accepted; nothing changed.", counts=True)
+    return prepared.compression.refusal or NONE_ACCEPTED

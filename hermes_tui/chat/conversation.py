@@ -11,6 +11,7 @@ from collections.abc import Coroutine, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from hermes_tui.chat import breaker
 from hermes_tui.chat.cache import CacheAccount, account_of
 from hermes_tui.chat.calls import Calls
 from hermes_tui.chat.compressing import Compressing
@@ -76,10 +77,8 @@ class Conversation:
         self._sending = False
         self._closed = False
         quiet = parts.foreground
-        self._counting = Counting(standing, requests, parts.provider, parts.clock, foreground=quiet)
-        self._compressing = Compressing(
-            standing, passes, self._counting, self._interrupt, self._lock, parts.clock, foreground=quiet
-        )
+        self._counting = Counting(standing, requests, parts.provider, foreground=quiet)
+        self._compressing = Compressing(standing, passes, self._counting, self._interrupt, self._lock, foreground=quiet)
         self._editing = Editing(standing, self._compressing, self._lock)
         replies = Replies(standing, requests, parts.provider, self._interrupt, parts.cost, parts.retry_delays)
         calls = Calls(standing, parts.tools, self._interrupt)
@@ -192,7 +191,6 @@ class Conversation:
             await off.thought(parts.summary),
             remembering,
             parts.cost,
-            parts.clock,
             parts.retry_delays,
         )
         if session.model != model:
@@ -475,8 +473,9 @@ class Conversation:
 
     @property
     def engine_status(self) -> str:
-        """The engine's own line for the inspector, and why it or its summaries are not as the settings say."""
-        said = (self._at.engine_status, self._passes.rests, self._passes.not_compacting)
+        """The engine's own line for the inspector, and why it, its summaries or automatic runs are not as the settings say."""
+        at = self._at
+        said = (at.engine_status, breaker.told(at.state), self._passes.rests, self._passes.not_compacting)
         return "; ".join(part for part in said if part)
 
     @property

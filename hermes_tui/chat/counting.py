@@ -8,7 +8,6 @@ What it answers is an anchor like any measurement. No failure is told: the estim
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from hermes_tui.chat.events import CountDue
@@ -40,15 +39,12 @@ class Counting:
         standing: where the conversation stands.
         requests: renders what would be sent.
         provider: who counts.
-        clock: seconds since the epoch.
         foreground: nothing runs beside the turns.
     """
 
-    def __init__(
-        self, standing: Standing, requests: Requests, provider: ChatProvider, clock: Callable[[], float], *, foreground: bool
-    ) -> None:
+    def __init__(self, standing: Standing, requests: Requests, provider: ChatProvider, *, foreground: bool) -> None:
         self._at, self._requests, self._provider = standing, requests, provider
-        self._clock, self._foreground = clock, foreground
+        self._foreground = foreground
         self._rests_until = 0.0
         self._counts = standing.is_live
         self._asked: tuple[int, int] | None = None
@@ -77,7 +73,7 @@ class Counting:
     @property
     def _may(self) -> bool:
         at = self._at
-        return self._counts and at.budgets is not None and not at.view.has_open_call and self._clock() >= self._rests_until
+        return self._counts and at.budgets is not None and not at.view.has_open_call and at.clock() >= self._rests_until
 
     async def _count(self, seconds: float) -> None:
         at = self._at
@@ -89,7 +85,7 @@ class Counting:
             async with asyncio.timeout(seconds):
                 tokens = await self._provider.count_tokens(body)
         except (ProviderError, TimeoutError):
-            self._rests_until = self._clock() + REST_SECONDS
+            self._rests_until = at.clock() + REST_SECONDS
             return
         if tokens is None:
             self._counts = False

@@ -106,7 +106,7 @@ class Editing:
             return False
         if edit.target is not None:
             self._compressing.context_went_back()
-        at.compressed(applied.session, change, state)
+        at.changed(applied.session, change, state)
         await at.refresh()
         at.publish(
             Edited(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
@@ -21,16 +21,14 @@ from hermes_tui.chat.summariser import REST_SECONDS, SummaryCalls, SummaryModel,
 from hermes_tui.context.answers import sound_compression, sound_plan
 from hermes_tui.context.check import violations
 from hermes_tui.context.engine import Compression, EngineState, Plan, Refusal, Summariser, Trigger
+from hermes_tui.context.gain import gains, no_gain
 from hermes_tui.context.messages import scrub
 from hermes_tui.context.notes import fitted, notes_limit
-from hermes_tui.context.planning import GAIN
 from hermes_tui.context.regions import Regions
 from hermes_tui.context.tokens import Meter
-from hermes_tui.context.view import Change, ContextView
+from hermes_tui.context.view import Change
 from hermes_tui.llm.provider import CompactionRefused
 
-Clock = Callable[[], float]
-"""Seconds since the epoch."""
 REFUSED_AT_MOST: Final = 2
 """Passes in a row that may pay a model for nothing; then its rungs rest."""
 Done = Literal["gained", "refused", "moved", "waiting"]
@@ -54,7 +52,6 @@ class Passes:
         model: the model that summarises, None for the deterministic rung alone.
         remembering: asked for what a summary should know.
         cost_of: the price of a response.
-        clock: seconds since the epoch.
         delays: seconds before each retry of a call to the model.
     """
 
@@ -65,17 +62,16 @@ class Passes:
         model: SummaryModel | None,
         remembering: Remembering,
         cost_of: CostOf,
-        clock: Clock,
         delays: Sequence[float] = DELAYS,
     ) -> None:
         self._at, self._requests, self.model, self._remembering = standing, requests, model, remembering
-        self._cost_of, self._clock, self._delays = cost_of, clock, delays
+        self._cost_of, self._delays = cost_of, delays
         self._told: tuple[int, str] | None = None
 
     @property
     def asks_model(self) -> bool:
         """Whether a summary would be asked of a model now: there is one, and its rungs do not rest."""
-        return self.model is not None and self._clock() >= self._at.state.model_rests_until
+        return self.model is not None and self._at.clock() >= self._at.state.model_rests_until
 
     async def plan(self, focus: str | None = None) -> Planned:
         """What would be done now. The budgets must be in force."""
@@ -150,7 +146,7 @@ class Passes:
             why = "The summarising model could not be reached"
         elif refused >= REFUSED_AT_MOST:
             why, refused = "The summarising model's answers could not be used, twice in a row", 0
-        rests = self._clock() + REST_SECONDS if why else at.state.model_rests_until
+        rests = self._at.clock() + REST_SECONDS if why else at.state.model_rests_until
         await at.keep(replace(at.state, answers_refused=refused, model_rests_until=rests))
         if why:
             minutes = f"{REST_SECONDS / 60:.0f} minutes"
@@ -169,13 +165,13 @@ class Passes:
             return state
         if state.compactions_refused + 1 < REFUSED_AT_MOST:
             return replace(state, compactions_refused=state.compactions_refused + 1)
-        return replace(state, compactions_refused=0, compaction_rests_until=self._clock() + REST_SECONDS)
+        return replace(state, compactions_refused=0, compaction_rests_until=self._at.clock() + REST_SECONDS)
 
     @property
     def _compacts(self) -> bool:
         """Whether the provider is asked to compact by itself now."""
         at = self._at
-        return compacts_by_itself(at.settings, at.facts) and self._clock() >= at.state.compaction_rests_until
+        return compacts_by_itself(at.settings, at.facts) and self._at.clock() >= at.state.compaction_rests_until
 
     @property
     def writer(self) -> str:
@@ -200,7 +196,7 @@ class Passes:
     def rests(self) -> str:
         """Until when no model is asked for a summary, "" where nothing keeps it from being asked."""
         until = self._at.state.model_rests_until
-        if self.model is None or self._clock() >= until:
+        if self.model is None or self._at.clock() >= until:
             return ""
         return f"summaries are written without a model until {time.strftime('%H:%M', time.localtime(until))}"
 
@@ -251,16 +247,12 @@ class Passes:
             if at.take_over(f"its result was not valid ({problems[0]})"):
                 return "moved"
             return await self.refused(Refusal("summary_refused", sentence, counts=True), trigger, prepared)
-        before, alike = at.size.tokens, await at.off.thought(self._size, view.apply(change))
-        if alike > GAIN * before:
-            reason = f"No gain: {before:,} tokens would have become {alike:,}; nothing changed."
-            return await self.refused(Refusal("no_gain", reason, counts=True), trigger, prepared)
+        before, alike = at.size.tokens, await at.off.thought(at.size_of, view.apply(change))
+        if not gains(before, alike):
+            return await self.refused(no_gain(before, alike), trigger, prepared)
         after = await at.off.thought(at.after, change)
         made = replace(made, tokens_before=before, tokens_after=after.tokens)
         return await self._apply(replace(prepared, compression=made), trigger)
-
-    def _size(self, view: ContextView) -> int:
-        return self._at.meter.size(view, self._at.state).tokens
 
     async def _apply(self, prepared: Prepared, trigger: Trigger, *, split: bool = True) -> Done:
         from hermes_tui.store.records import Moved
@@ -288,7 +280,7 @@ class Passes:
             return "moved"
         assert made.change is not None
         self._told = None
-        at.compressed(applied.session, made.change, state)
+        at.changed(applied.session, made.change, state)
         if applied.parent is not None:
             await at.session_ended(ended.id)
             await at.session_began()
@@ -317,7 +309,7 @@ class Passes:
         at = self._at
         if refusal.counts and trigger != "manual":
             stopped = at.state.stopped_at is not None
-            await at.keep(breaker.struck(at.state, at.size.tokens, self._clock()))
+            await at.keep(breaker.struck(at.state, at.size.tokens, self._at.clock()))
             if not stopped and at.state.stopped_at is not None:
                 at.publish(NoticeRaised(STOPPED, severity="warning"))
         if trigger == "manual" or self._told != (at.view.generation, refusal.kind):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from hermes_tui.context.check import violations
 from hermes_tui.context.engine import Compression, Plan
-from hermes_tui.context.planning import GAIN
+from hermes_tui.context.gain import gains
 from hermes_tui.context.view import Change, ContextView, Treatment
 
 
@@ -56,7 +56,7 @@ def fitted(prepared: Prepared, view: ContextView, now: Plan | None, size: Callab
     if change is None or violations(view, change):
         return None
     before, after = size(view), size(view.apply(change))
-    if after > GAIN * before:
+    if not gains(before, after):
         return None
     fresh = replace(
         plan,

@@ -187,10 +187,14 @@ class Standing:
         self.state = state
         await self.off.stored(self.store.save_state, self.chain, state)
 
-    def compressed(self, session: SessionRecord, change: Change, state: EngineState) -> None:
+    def changed(self, session: SessionRecord, change: Change, state: EngineState) -> None:
         """A change, by an engine or by hand, was applied in the store: the view one generation on, in what is the tip now."""
         self.session, self.state = session, state
         self.view = replace(self.view.apply(change), session=session.id)
+
+    def size_of(self, view: ContextView) -> int:
+        """Tokens of the next request for VIEW, another context of this chain, by what is measured and learned now."""
+        return self.meter.size(view, self.state).tokens
 
     def after(self, change: Change) -> Size:
         """The size of the next request if CHANGE were applied."""

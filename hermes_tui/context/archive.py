@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 from hermes_tui.context.messages import Message
+
+_TERM: Final = re.compile(r'"([^"]+)"|(\S+)')
+
+
+def terms_in(query: str) -> list[str]:
+    """The terms of QUERY: its words, and each phrase in double quotes as one."""
+    return [quoted or plain for quoted, plain in _TERM.findall(query)]
 
 
 @dataclass(frozen=True, slots=True)

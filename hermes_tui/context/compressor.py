@@ -11,6 +11,7 @@ from hermes_tui.context.archive import Archive
 from hermes_tui.context.budgets import Budgets
 from hermes_tui.context.compaction import provider_block
 from hermes_tui.context.engine import (
+    NONE_ACCEPTED,
     Compression,
     ContextEngine,
     Count,
@@ -24,8 +25,9 @@ from hermes_tui.context.engine import (
     Usage,
 )
 from hermes_tui.context.fidelity import fidelity
+from hermes_tui.context.gain import gains, no_gain
 from hermes_tui.context.messages import Block, Message, result_text, results_of, text_block
-from hermes_tui.context.planning import GAIN, Planner
+from hermes_tui.context.planning import Planner
 from hermes_tui.context.pointers import resolved
 from hermes_tui.context.pruning import Pruner
 from hermes_tui.context.rendering import CACHE_SECONDS, sent_rows
@@ -112,17 +114,10 @@ class ContextCompressor(ContextEngine):
     def _planner(self, view: ContextView, state: EngineState, budgets: Budgets) -> Planner:
         return Planner(view, state, budgets, self.meter, self._pruner(view), protect_first_n=self._options.protect_first_n)
 
-    def status(self, state: EngineState) -> str:
-        """Why automatic compression does not run, where it does not."""
-        if state.stopped_at is not None:
-            return "automatic compression has stopped: two passes gained nothing"
-        return "resting after an undo" if state.rest_until_size else ""
-
     async def compress(self, plan: Plan, summariser: Summariser | None) -> Compression:
         """Carry PLAN out: write the summary where it has one, and measure what the change would leave."""
         if plan.refusal is not None or plan.view is None:
-            refusal = plan.refusal or Refusal("nothing_eligible", "The plan names no view.")
-            return Compression(plan, refusal=refusal, tokens_before=plan.tokens_before, tokens_after=plan.tokens_before)
+            return self._refused(plan, plan.refusal or Refusal("nothing_eligible", "The plan names no view."))
         if plan.kind == "prune":
             positions = tuple(p.entry.position for p in plan.prunes)
             return self._measured(Compression(plan, Change(positions, tuple(p.entry for p in plan.prunes))))
@@ -144,7 +139,7 @@ class ContextCompressor(ContextEngine):
         written = await write_summary(work, summariser, self.meter.count)
         failures = (*((failed.reason,) if failed else ()), *written.failures)
         if written.refused:
-            return self._refused(plan, "summary_refused", "No summary was accepted; nothing changed.", failures)
+            return self._refused(plan, NONE_ACCEPTED, failures)
         return self._with_summary(plan, summary_of(written, work, self._new_id()), written.rung, failures)
 
     async def _compacted(
@@ -177,15 +172,13 @@ class ContextCompressor(ContextEngine):
         after_view = view.apply(made.change)
         gone = round(plan.scale * (self.meter.estimate(view) - self.meter.estimate(after_view)))
         after = max(1, plan.tokens_before - gone)
-        if after > GAIN * plan.tokens_before:
-            reason = f"No gain: {plan.tokens_before:,} tokens would have become {after:,}; nothing changed."
-            return self._refused(plan, "no_gain", reason, made.failures)
+        if not gains(plan.tokens_before, after):
+            return self._refused(plan, no_gain(plan.tokens_before, after), made.failures)
         lost = fidelity(replaced(view, made.change), sent_text(after_view))
         return replace(made, tokens_before=plan.tokens_before, tokens_after=after, fidelity=lost)
 
     @staticmethod
-    def _refused(plan: Plan, kind: str, reason: str, failures: tuple[str, ...]) -> Compression:
-        refusal = Refusal("no_gain" if kind == "no_gain" else "summary_refused", reason, counts=True)
+    def _refused(plan: Plan, refusal: Refusal, failures: tuple[str, ...] = ()) -> Compression:
         size = plan.tokens_before
         return Compression(plan, failures=failures, refusal=refusal, tokens_before=size, tokens_after=size)
 

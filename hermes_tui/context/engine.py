@@ -129,6 +129,10 @@ class Refusal:
     counts: bool = False
 
 
+NONE_ACCEPTED: Final = Refusal("summary_refused", "No summary was accepted; nothing changed.", counts=True)
+"""Every rung of the ladder was refused."""
+
+
 @dataclass(frozen=True, slots=True)
 class Prune:
     """One entry whose content gives way to a placeholder, and why (one word or two for the inspector)."""

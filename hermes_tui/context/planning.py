@@ -8,6 +8,7 @@ from typing import Final
 
 from hermes_tui.context.budgets import Budgets
 from hermes_tui.context.engine import EngineState, Plan, Prune, Refusal
+from hermes_tui.context.gain import GAIN, gains
 from hermes_tui.context.groups import UnpairedCalls
 from hermes_tui.context.messages import Block, Message, result_text, results_of
 from hermes_tui.context.placeholders import Origin, clipped_results
@@ -18,13 +19,12 @@ from hermes_tui.context.sizing import Row, Sizing, row_of
 from hermes_tui.context.tokens import Meter
 from hermes_tui.context.view import Change, ContextView, Entry, Treatment
 
-GAIN: Final = 0.9
-"""A compression leaves at most this share of what was there, measured alike, or it is a no-op (design: gain)."""
 COLD: Final = "the prompt cache is cold"
 """Why a prune is made below the threshold."""
 LEAST_SUMMARY: Final = 120
 """Tokens; a summary smaller than this could hold little more than its frame."""
 LEAST_CLIP: Final = 60
+"""Tokens; less of a result than this could say little beside the note of what was left out."""
 
 
 class Planner:
@@ -120,7 +120,7 @@ class Planner:
         after = self._size_with((), prunes)
         if self.tokens_before - after < (self.budgets.prune_batch if least is None else least):
             return None
-        if after > GAIN * self.tokens_before:
+        if not gains(self.tokens_before, after):
             return None
         return replace(self._base(), regions=self._regions(cut), kind="prune", prunes=prunes, tokens_after=after)
 
@@ -255,7 +255,7 @@ class Planner:
         if self.tokens_before > self.budgets.usable:
             clips = self._settled(self._clips(cut.spans[-1], self.tokens_before))
             after = self._size_with((), clips)
-            if clips and after <= GAIN * self.tokens_before:
+            if clips and gains(self.tokens_before, after):
                 return replace(self._base(), regions=self._regions(cut), kind="prune", prunes=clips, tokens_after=after)
         plan = self._refused(cut, Refusal("nothing_eligible", "Everything stands in head and tail; there is no middle yet."))
         if self.tokens_before > self.budgets.threshold:

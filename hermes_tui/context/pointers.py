@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from hermes_tui.context.messages import Block, Message, result_text
 from hermes_tui.context.placeholders import PRUNED_OVER
-from hermes_tui.context.pruning import AGED, CALLED_AGAIN, CHANGED, READ_AGAIN, Pruner, pointer
+from hermes_tui.context.pruning import AGED, CALLED_AGAIN, CHANGED, READ_AGAIN, Pruner, pointer, standing
 from hermes_tui.context.view import Change, ContextView, Entry, Treatment
 
 _NO_POINTERS = (AGED, CHANGED, READ_AGAIN, CALLED_AGAIN)
@@ -75,16 +75,16 @@ def _may_point(old: Entry, new: Entry, gone: Mapping[str, int]) -> bool:
 def _standing(entry: Entry) -> Iterator[str]:
     """The results in ENTRY that are sent in full: also of a message others of whose results are pruned or clipped."""
     if entry.message is not None and entry.treatment is not Treatment.DROPPED:
-        for original, now in zip(entry.message.content, entry.content, strict=False):
-            if original.get("type") == "tool_result" and (now is original or now == original):
+        for original, whole in zip(entry.message.content, standing(entry), strict=True):
+            if whole and original.get("type") == "tool_result":
                 yield result_text(original)
 
 
 def _pruned_texts(entry: Entry) -> Iterator[str]:
     """The originals of the results in ENTRY that gave way to placeholders."""
     if entry.message is not None:
-        for original, now in zip(entry.message.content, entry.content, strict=False):
-            if original.get("type") == "tool_result" and now != original:
+        for original, whole in zip(entry.message.content, standing(entry), strict=True):
+            if not whole and original.get("type") == "tool_result":
                 yield result_text(original)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Any, Final
 
 from hermes_tui.context.acts import NO_DECLARATION, Act, Declarations, act_of
@@ -30,12 +31,12 @@ from hermes_tui.context.view import Entry
 _UNKNOWN: Final = act_of({}, None)
 
 
-def _standing(entry: Entry) -> tuple[bool, ...]:
-    """For each block of ENTRY's message, whether it is sent word for word."""
+def standing(entry: Entry) -> tuple[bool, ...]:
+    """For each block of ENTRY's message, whether it is sent word for word where the entry is sent at all."""
     content = entry.message.content if entry.message else ()
     if entry.sent is None:
         return (True,) * len(content)
-    return tuple(now is original or now == original for original, now in zip(content, entry.sent, strict=True))
+    return tuple(now is original or now == original for original, now in zip_longest(content, entry.sent[: len(content)]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,10 +131,11 @@ class Pruner:
             calls: the message that made the calls.
             results: the message that holds their results.
             marks: by block, why it goes; None keeps it as it is sent.
-            sent: what of it is sent now; a block that was pruned before stays as it is.
+            sent: what of it is sent now, block for block; one that was pruned before stays as it is. Where another engine sends
+                other blocks than there were, what was said is pruned afresh.
         """
         known = self.read(calls, results)
-        if sent is None:
+        if sent is None or len(sent) != len(results.content):
             wanted = tuple("" if mark is None else mark.reason or "-" for mark in marks)
             if wanted not in known.sent:
                 known.sent[wanted] = self._pruned(known, results, marks, results.content)
@@ -223,7 +225,7 @@ class Pruner:
                 continue
             calls, results = span.group.messages
             known, entry = self.read(calls, results), span.entries[-1]
-            stands = _standing(entry)
+            stands = standing(entry)
             marks = [AGED] * len(known.acts)
             for k in range(len(known.acts) - 1, -1, -1):
                 act, key = known.acts[k], known.keys[k]

@@ -188,24 +188,18 @@ def nearest_kin(model: str, infos: Sequence[ModelInfo]) -> str | None:
     return likest[0] if likest else ids[0]
 
 
-def thinking_body(choice: str, info: ModelInfo | None, max_tokens: int) -> dict[str, Any]:
-    """What a body gets for the setting ``model.thinking``: nothing for "auto" or where the model's ways are not known.
+def thinking_body(effort: str, info: ModelInfo, max_tokens: int) -> dict[str, Any]:
+    """What a body gets where the setting ``model.thinking`` is an EFFORT, "low" to "max".
 
-    "off" is the least that the model takes (``disabled``, ``between_tools``, else its lowest effort); "low" to "max" ask for
-    adaptive thinking with that effort, older models for a budget of MAX_TOKENS' share.
+    It asks for adaptive thinking with that effort, an older model for a budget of MAX_TOKENS' share; nothing where the model's
+    ways are not known.
     """
-    if choice == "auto" or info is None or info.thinking in (None, "none"):
+    if info.thinking in (None, "none"):
         return {}
-    types, efforts = info.thinking_types, info.efforts
-    if choice == "off":
-        least = next((t for t in ("disabled", "between_tools") if t in types), None)
-        if least:
-            return {"thinking": {"type": least}}
-        return {"output_config": {"effort": efforts[0]}} if efforts else {}
+    types = info.thinking_types
     if "adaptive" in types:
-        effort = choice if choice in efforts else None
-        return {"thinking": {"type": "adaptive"}, **({"output_config": {"effort": effort}} if effort else {})}
-    budget = int(max_tokens * {"low": 0.25, "medium": 0.5, "high": 0.75, "max": 0.9}.get(choice, 0.5))
+        return {"thinking": {"type": "adaptive"}, **({"output_config": {"effort": effort}} if effort in info.efforts else {})}
+    budget = int(max_tokens * {"low": 0.25, "medium": 0.5, "high": 0.75, "max": 0.9}.get(effort, 0.5))
     return {"thinking": {"type": "enabled", "budget_tokens": budget}} if "enabled" in types and budget >= 1024 else {}
 
 

@@ -19,6 +19,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, and_, column, insert, literal_column, select, table, text
 from sqlalchemy.sql.elements import ColumnElement
 
+from hermes_tui.context.archive import terms_in
 from hermes_tui.context.messages import Block, Message, result_text, scrub
 from hermes_tui.store import codec
 from hermes_tui.store.records import Hit
@@ -32,7 +33,6 @@ UNSPACED: Final = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uffdc\U00020000-\U0003ffff]"
 )
 """Thai, Lao, Burmese, Khmer, Chinese, Japanese and Korean."""
-TERMS: Final = re.compile(r'"([^"]+)"|(\S+)')
 
 words = table("words", column("rowid"), column("text"))
 runs = table("runs", column("rowid"), column("text"))
@@ -107,7 +107,7 @@ def search(connection: Connection, query: str, *, chain: str | None, limit: int)
 
     With a CHAIN, only what an entry of it ever named, also where another chain said it first.
     """
-    terms = [quoted or plain for quoted, plain in TERMS.findall(scrub(query).replace("\0", " "))]
+    terms = terms_in(scrub(query).replace("\0", " "))
     if not terms:
         return ()
     for indexed in (True, False):

@@ -15,8 +15,8 @@ from hermes_tui.context.budgets import Budgets, Sourced, budgets_for
 from hermes_tui.context.check import violations
 from hermes_tui.context.compressor import ContextCompressor
 from hermes_tui.context.engine import EngineState
+from hermes_tui.context.gain import GAIN
 from hermes_tui.context.messages import Message
-from hermes_tui.context.planning import GAIN
 from hermes_tui.context.view import Change, ContextView, Entry, Treatment
 from hermes_tui.llm.tokenizer import load_counter
 from hermes_tui.store.ids import new_id

@@ -13,8 +13,8 @@ from hermes_tui.context.budgets import Budgets, Sourced, budgets_for
 from hermes_tui.context.compressor import ContextCompressor
 from hermes_tui.context.editing import EditRefused, marked
 from hermes_tui.context.engine import Compression, EngineState, Plan, SummaryPrompt
+from hermes_tui.context.gain import GAIN
 from hermes_tui.context.ledger import Fact, Ledger
-from hermes_tui.context.planning import GAIN
 from hermes_tui.context.rendering import SentRow, sent_rows
 from hermes_tui.context.summarising import SummaryWork, Written, summary_of
 from hermes_tui.context.view import Change, ContextView, Entry

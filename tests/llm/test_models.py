@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from hermes_tui.chat.thinking import least_thinking
 from hermes_tui.config import Settings, load_settings
 from hermes_tui.context.budgets import Sourced
 from hermes_tui.context.engine import Usage
@@ -80,15 +81,14 @@ def test_what_a_model_takes_for_thinking_is_read_from_its_capabilities() -> None
         ("adaptive", "between_tools"),
         ("low", "medium", "high"),
     )
-    assert thinking_body("off", info, 8_192) == {"thinking": {"type": "between_tools"}}
+    assert least_thinking(info).parameter == {"type": "between_tools"}
     assert thinking_body("high", info, 8_192) == {"thinking": {"type": "adaptive"}, "output_config": {"effort": "high"}}
     assert thinking_body("max", info, 8_192) == {"thinking": {"type": "adaptive"}}
-    assert thinking_body("auto", info, 8_192) == {}
     older = ModelInfo("o", thinking="off", thinking_types=("enabled", "disabled"))
     assert thinking_body("medium", older, 8_192) == {"thinking": {"type": "enabled", "budget_tokens": 4_096}}
     assert thinking_body("low", older, 2_048) == {}
     always = ModelInfo("a", thinking="always", thinking_types=("adaptive",), efforts=("low", "high"))
-    assert thinking_body("off", always, 8_192) == {"output_config": {"effort": "low"}}
+    assert (least_thinking(always).parameter, least_thinking(always).extras) == (None, {"output_config": {"effort": "low"}})
     assert model_info({"id": "m"}).thinking is None
 
 
