@@ -20,13 +20,12 @@ from hermes_tui.chat.standing import Standing, failed
 from hermes_tui.chat.summariser import REST_SECONDS, SummaryCalls, SummaryModel, on_this_loop
 from hermes_tui.context.answers import sound_compression, sound_plan
 from hermes_tui.context.check import violations
+from hermes_tui.context.compaction import retold
 from hermes_tui.context.engine import Compression, EngineState, Plan, Refusal, Summariser, Trigger
 from hermes_tui.context.gain import gains, no_gain
 from hermes_tui.context.messages import scrub
 from hermes_tui.context.notes import fitted, notes_limit
-from hermes_tui.context.regions import Regions
 from hermes_tui.context.tokens import Meter
-from hermes_tui.context.view import Change
 from hermes_tui.llm.provider import CompactionRefused
 
 REFUSED_AT_MOST: Final = 2
@@ -207,23 +206,14 @@ class Passes:
         """
         from hermes_tui.store.ids import new_id
 
-        at, view = self._at, self._at.view
-        entry = next((e for e in view.entries if e.summary is not None and e.summary.block is not None), None)
-        if entry is None or entry.summary is None:
+        at = self._at
+        made = retold(at.view, new_id(), problem.sentence)
+        if made is None or made.change is None:
             return False
-        old = entry.summary
-        new = replace(old, id=new_id(), version=old.version + 1, previous=old.id, added=(), block=None, model=None)
-        change = Change((entry.position,), (replace(entry, summary=new),))
-        last, before = view.last_message, at.size.tokens
-        after = await at.off.thought(at.after, change)
-        plan = Plan(
-            view.chain, view.generation, last.id if last else "", "summarise", at.regions or Regions(),
-            summarised=(entry,), previous=old, summary_position=entry.position, tokens_before=before,
-            tokens_after=after.tokens, scale=at.meter.scale(view, at.state), view=view,
-        )  # fmt: skip
-        made = Compression(
-            plan, change, new, "deterministic", (problem.sentence,), tokens_before=before, tokens_after=after.tokens
-        )
+        before, after = at.size.tokens, (await at.off.thought(at.after, made.change)).tokens
+        scale, regions = at.meter.scale(at.view, at.state), at.regions or made.plan.regions
+        plan = replace(made.plan, regions=regions, scale=scale, tokens_before=before, tokens_after=after)
+        made = replace(made, plan=plan, tokens_before=before, tokens_after=after)
         return await self._apply(Prepared(made, 0.0, 0.0), "overflow", split=False) == "gained"
 
     # -- applying ------------------------------------------------------------------------------------------------

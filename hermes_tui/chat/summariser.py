@@ -68,13 +68,23 @@ class SummaryModel:
 
 
 class SummaryCalls:
-    """The calls that one compression makes to the summarising model, for its summary or, beside it, for notes (PURPOSE).
+    """The calls that one compression makes to the summarising model, for its summary or, beside it, for notes.
+
+    Args:
+        standing: where the conversation stands.
+        requests: records each call.
+        model: the model that summarises.
+        view: the context that is compressed.
+        cost_of: the price of a compaction, which the conversation's own model makes.
+        delays: seconds before each retry.
+        purpose: what for.
+        compacts: whether the provider is asked to compact by itself.
 
     Attributes:
         cost: dollars that they cost, None while no price is known.
         unreachable: the model could not be reached, retries included.
         answered: calls that came to an end, and are paid for.
-        compacted: those of them that had the provider compact by itself (COMPACTS).
+        compacted: those of them that had the provider compact by itself.
     """
 
     def __init__(
@@ -119,11 +129,7 @@ class SummaryCalls:
         Raises:
             SummariserFailed: it could not be reached or took too long (transport), or it refused or cut the answer off.
         """
-        self._calls += 1
-        task = asyncio.current_task()
-        if task is not None:
-            self._running.add(task)
-            task.add_done_callback(self._running.discard)
+        self._begun()
         return await self._attempts(self._model.model, lambda: self._once(prompt))
 
     async def compact(self, prompt: CompactionPrompt) -> ProviderBlock:
@@ -132,12 +138,16 @@ class SummaryCalls:
         Raises:
             SummariserFailed: it could not be reached or took too long (transport), or it made nothing.
         """
+        self._begun()
+        return await self._attempts(prompt.view.model, lambda: self._compacted(prompt))
+
+    def _begun(self) -> None:
+        """One more call is under way, in the task that this is called in."""
         self._calls += 1
         task = asyncio.current_task()
         if task is not None:
             self._running.add(task)
             task.add_done_callback(self._running.discard)
-        return await self._attempts(prompt.view.model, lambda: self._compacted(prompt))
 
     async def _attempts(self, model: str, once: Callable[[], Awaitable[T]]) -> T:
         """What ONCE brings, asked of MODEL again where it failed on its way."""

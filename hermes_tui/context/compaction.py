@@ -2,7 +2,7 @@
 
 It is sent the entries that the summary replaces as they stand in the context, so that they are read from the cache, and answers
 with one signed block. Beside the block stand the ledger and the deterministic rung's prose: a model that the block is not of is
-sent those, without another word.
+sent those, without another word, and so is every model once the provider refuses its own block.
 """
 
 from __future__ import annotations
@@ -11,15 +11,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from hermes_tui.context.engine import CompactionPrompt, Count, Plan, Summariser, SummariserFailed
+from hermes_tui.context.engine import CompactionPrompt, Compression, Count, Plan, Summariser, SummariserFailed
 from hermes_tui.context.messages import THINKING, Block
 from hermes_tui.context.prompts import instructions
 from hermes_tui.context.redaction import redact, redact_json
+from hermes_tui.context.regions import Regions
 from hermes_tui.context.rendering import sent_rows
 from hermes_tui.context.summaries import ProviderBlock, Summary, fenced
 from hermes_tui.context.summarising import LEAST_PROSE
 from hermes_tui.context.tokens import Meter
-from hermes_tui.context.view import ContextView
+from hermes_tui.context.view import Change, ContextView
 
 _WORDS: Final = 0.6
 """Words asked for per token that there is room for."""
@@ -69,6 +70,35 @@ def _refusal(made: ProviderBlock, most: int, count: Count) -> str:
     if redact(text) != text:
         return "the provider's compaction holds what looks like a secret"
     return ""
+
+
+def retold(view: ContextView, summary: str, why: str) -> Compression | None:
+    """What takes the provider's block out of VIEW, which the provider refuses: what code wrote beside it, as a new version.
+
+    Args:
+        view: the context as it stands.
+        summary: the id of the version.
+        why: what the provider said.
+
+    Returns None where VIEW holds no block. The sizes are left to whoever can measure.
+    """
+    entry = next((e for e in view.entries if e.summary is not None and e.summary.block is not None), None)
+    if entry is None or entry.summary is None:
+        return None
+    old, last = entry.summary, view.last_message
+    new = replace(old, id=summary, version=old.version + 1, previous=old.id, added=(), block=None, model=None)
+    plan = Plan(
+        chain=view.chain,
+        generation=view.generation,
+        last_message=last.id if last else "",
+        kind="summarise",
+        regions=Regions(),
+        summarised=(entry,),
+        previous=old,
+        summary_position=entry.position,
+        view=view,
+    )
+    return Compression(plan, Change((entry.position,), (replace(entry, summary=new),)), new, "deterministic", (why,))
 
 
 def compaction_body(body: Mapping[str, Any], prompt: CompactionPrompt, whole: ContextView) -> dict[str, Any]:
