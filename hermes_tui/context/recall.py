@@ -18,6 +18,7 @@ from hermes_tui.context.compressor import ContextCompressor
 from hermes_tui.context.engine import Count, ToolCallRefused
 from hermes_tui.context.messages import ID_SHOWN, Block, Message, result_text
 from hermes_tui.context.placeholders import MEDIA, media_words
+from hermes_tui.context.signs import cut_before
 from hermes_tui.context.summaries import escape
 from hermes_tui.context.tokens import compact_json
 from hermes_tui.context.view import ContextView, Treatment
@@ -188,7 +189,7 @@ def parts_of(text: str, most: int, count: Count) -> list[str]:
             end = at + (end - at) * 4 // 5
         if end < len(text):
             line = text.rfind("\n", at + (end - at) // 2, end)
-            end = line + 1 if line > 0 else end
+            end = line + 1 if line > 0 else cut_before(text, end)
         parts.append(text[at:end])
         at = end
     return parts
@@ -199,8 +200,8 @@ def excerpt(text: str, terms: Sequence[str], length: int = EXCERPT) -> str:
     low = text.lower()
     places = [place for term in terms if term and (place := low.find(term.lower())) >= 0]
     start = max(0, min(places, default=0) - length // 4)
-    cut = " ".join(text[start : start + length].split())
-    return ("…" if start else "") + cut + ("…" if start + length < len(text) else "")
+    start, end = cut_before(text, start), cut_before(text, start + length)
+    return ("…" if start else "") + " ".join(text[start:end].split()) + ("…" if end < len(text) else "")
 
 
 def _heading(found: Archived, text: str, which: str = "") -> str:
