@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from hermes_tui.chat import breaker
-from hermes_tui.chat.cache import CacheAccount, account_of
+from hermes_tui.chat.cache import CacheAccount
 from hermes_tui.chat.calls import Calls
 from hermes_tui.chat.compressing import Compressing
 from hermes_tui.chat.counting import Counting
@@ -20,24 +20,17 @@ from hermes_tui.chat.editing import Editing
 from hermes_tui.chat.effective import Number, numbers
 from hermes_tui.chat.events import ContextChanged, MessageQueued, NoticeRaised
 from hermes_tui.chat.interrupt import Interrupt
-from hermes_tui.chat.offloop import OffLoop
+from hermes_tui.chat.opening import Opened, begun, gone_on
 from hermes_tui.chat.parts import Parts
-from hermes_tui.chat.passes import Passes
 from hermes_tui.chat.prepared import Prepared
-from hermes_tui.chat.remembering import Remembering
 from hermes_tui.chat.replies import Replies
-from hermes_tui.chat.requests import Requests
-from hermes_tui.chat.standing import Standing, Totals, failed, set_aside, taken_over
-from hermes_tui.chat.system_prompt import prompt_of_new_chain
+from hermes_tui.chat.standing import Totals
 from hermes_tui.chat.turn import Turn
-from hermes_tui.context import redaction
-from hermes_tui.context.answers import sound_tools
 from hermes_tui.context.budgets import Budgets
 from hermes_tui.context.editing import Mark
-from hermes_tui.context.engine import ContextEngine, EngineState, Plan
+from hermes_tui.context.engine import EngineState, Plan
 from hermes_tui.context.messages import Block, Message, Origin, Role, plain_text, text_block
 from hermes_tui.context.regions import Regions
-from hermes_tui.context.registry import UnknownEngine
 from hermes_tui.context.tokens import Meter, Size
 from hermes_tui.context.view import Change, ContextView
 from hermes_tui.llm.provider import ModelInfo
@@ -68,10 +61,11 @@ class Conversation:
         queue: messages typed ahead, sent as turns of their own when the running one has ended.
     """
 
-    def __init__(self, parts: Parts, standing: Standing, passes: Passes, requests: Requests, remembering: Remembering) -> None:
+    def __init__(self, opened: Opened) -> None:
+        parts, standing, passes, requests = opened.parts, opened.standing, opened.passes, opened.requests
         self.parts = parts
         self.queue: deque[tuple[Block, ...]] = deque()
-        self._at, self._requests, self._passes, self._remembering = standing, requests, passes, remembering
+        self._at, self._requests, self._passes, self._remembering = standing, requests, passes, opened.remembering
         self._interrupt = Interrupt()
         self._lock = asyncio.Lock()
         self._sending = False
@@ -101,31 +95,7 @@ class Conversation:
         Raises:
             StoreError: the database refused.
         """
-        off = OffLoop()
-        try:
-            engine, why = engine_of(parts)
-            tools = parts.tools.schemas if parts.tools is not None and parts.provider.tools else ()
-            try:
-                own = sound_tools(engine.tool_schemas(), [str(tool.get("name")) for tool in tools])
-            except Exception as problem:
-                engine, why, own = parts.new_compressor(), set_aside(engine.name, failed(problem)), ()
-            prompt = await prompt_of_new_chain(parts) if system is None else system
-            session = await off.stored(
-                parts.store.create_chain,
-                title=title,
-                model=parts.model,
-                system=prompt,
-                tools=(*tools, *own) if parts.provider.tools else (),
-                parameters={},
-                relation=relation,
-                cwd=str(parts.directory) if parts.directory else None,
-            )
-            scales = await off.stored(parts.store.learned_scales)
-            await off.stored(parts.store.save_state, session.chain, EngineState(scales=scales))
-            return await cls._opened(parts, off, session.chain, parts.model, (engine, why), afresh=True)
-        except BaseException:
-            off.close()
-            raise
+        return cls(await begun(parts, title=title, system=system, relation=relation))
 
     @classmethod
     async def open(cls, parts: Parts, session_or_chain: str, *, model: str | None = None) -> Conversation:
@@ -139,71 +109,7 @@ class Conversation:
         Raises:
             SessionNotFound, SessionAmbiguous: in words.
         """
-        off = OffLoop()
-        try:
-            tip = await off.stored(parts.store.tip, session_or_chain)
-            known = {info.id for info in parts.infos}
-            own = tip.model if not parts.embedded and (not known or tip.model in known) else parts.model
-            return await cls._opened(parts, off, tip.chain, model or own, engine_of(parts))
-        except BaseException:
-            off.close()
-            raise
-
-    @classmethod
-    async def _opened(
-        cls, parts: Parts, off: OffLoop, chain: str, model: str, engine: tuple[ContextEngine, str], *, afresh: bool = False
-    ) -> Conversation:
-        store = parts.store
-        session = await off.stored(store.tip, chain)
-        view = await off.stored(store.view, chain)
-        state = await off.stored(store.load_state, chain)
-        facts = await off.thought(parts.facts, session.model)
-        await off.thought(redaction.load)
-        totals = Totals()
-        records = await off.stored(store.requests, chain)
-        for record in records:
-            if record.usage is not None:
-                totals = totals.plus(record.usage, record.cost, record.purpose)
-        standing = Standing(
-            store=store,
-            engine=engine[0],
-            set_aside=engine[1],
-            fallback=parts.new_compressor,
-            meter=Meter(parts.count),
-            settings=parts.settings,
-            off=off,
-            publish=parts.publish,
-            session=session,
-            view=view,
-            state=state,
-            facts=facts,
-            totals=totals,
-            cache=account_of(records, view),
-            embedded=parts.embedded,
-            trusts_usage=parts.trusts_usage,
-            clock=parts.clock,
-        )
-        requests = Requests(standing, parts.provider)
-        remembering = Remembering(standing, parts.memory)
-        passes = Passes(
-            standing,
-            requests,
-            await off.thought(parts.summary),
-            remembering,
-            parts.cost,
-            parts.retry_delays,
-        )
-        if session.model != model:
-            await standing.switch(await off.thought(parts.facts, model))
-        else:
-            await standing.refresh()
-        if afresh:
-            await standing.ask_engine(lambda engine: engine.on_session_reset(session.id))
-        await standing.session_began()
-        if engine[1]:
-            parts.publish(NoticeRaised(taken_over(engine[1]), severity="warning"))
-        remembering.began()
-        return cls(parts, standing, passes, requests, remembering)
+        return cls(await gone_on(parts, session_or_chain, model))
 
     async def close(self) -> None:
         """Stop what runs, keeping the partial reply, and let the threads go; at most a second."""
@@ -502,14 +408,6 @@ class Conversation:
         """The transcript across all sessions, ascending: the LIMIT newest with a sequence under BEFORE."""
         at = self._at
         return await at.off.stored(at.store.messages, at.chain, before=before, limit=limit)
-
-
-def engine_of(parts: Parts) -> tuple[ContextEngine, str]:
-    """The engine of a conversation made from PARTS, and why it is not the one that the settings name."""
-    try:
-        return parts.new_engine(), ""
-    except UnknownEngine as problem:
-        return parts.new_compressor(), set_aside(parts.settings.context.engine, str(problem))
 
 
 def title_of(text: str) -> str:
