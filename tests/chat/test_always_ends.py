@@ -17,6 +17,7 @@ from hermes_tui.chat.events import Compressed, NothingCompressed, RequestStarted
 from hermes_tui.context.budgets import Budgets, Sourced, budgets_for
 from hermes_tui.context.compressor import ContextCompressor
 from hermes_tui.context.engine import Compression, EngineState, Plan, Summariser
+from hermes_tui.context.gain import no_gain
 from hermes_tui.store import codec
 from hermes_tui.store.ids import new_id
 from hermes_tui.store.store import Store
@@ -157,7 +158,7 @@ class Gaining(ContextCompressor):
     async def compress(self, plan: Plan, summariser: Summariser | None) -> Compression:
         self.asked.append(plan.tokens_before)
         if plan.focus is None and len(self.asked) <= len(self.gains) and not self.gains[len(self.asked) - 1]:
-            return self._refused(plan, "no_gain", "No gain.", ())
+            return self._refused(plan, no_gain(plan.tokens_before, plan.tokens_before))
         return await super().compress(plan, summariser)
 
 

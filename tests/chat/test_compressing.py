@@ -26,6 +26,7 @@ from hermes_tui.chat.events import (
 )
 from hermes_tui.context.compressor import ContextCompressor
 from hermes_tui.context.engine import Compression, Plan, Summariser
+from hermes_tui.context.gain import no_gain
 from hermes_tui.context.messages import Message
 from hermes_tui.context.view import Change
 from hermes_tui.llm.messages_api import MessagesApi
@@ -389,7 +390,7 @@ class Refusing(ContextCompressor):
 
     async def compress(self, plan: Plan, summariser: Summariser | None) -> Compression:
         self.asked += 1
-        return self._refused(plan, "no_gain", "No gain.", ())
+        return self._refused(plan, no_gain(plan.tokens_before, plan.tokens_before))
 
 
 class Raising(ContextCompressor):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hermes_tui.chat.events import Compressed, NothingCompressed
 from hermes_tui.context.check import violations
 from hermes_tui.context.compressor import ContextCompressor
-from hermes_tui.context.engine import Compression, Plan, Summariser
+from hermes_tui.context.engine import NONE_ACCEPTED, Compression, Plan, Summariser
 from hermes_tui.store.ids import new_id
 from hermes_tui.store.store import Store
 from tests.chat.answering import Room, held, ticks
@@ -31,7 +31,7 @@ class Refusing(ContextCompressor):
     name = "compressor"
 
     async def compress(self, plan: Plan, summariser: Summariser | None) -> Compression:
-        return self._refused(plan, "summary_refused", "No summary was accepted; nothing changed.", ("refused.",))
+        return self._refused(plan, NONE_ACCEPTED, ("refused.",))
 
 
 @fewer(100)
