@@ -77,6 +77,7 @@ class Editing:
                         return
                 raise EditRefused("moved", "Another process keeps changing this conversation. Nothing was changed; try again.")
             except EditRefused as refusal:
+                await self._at.reload()  # another process may have been first between the reading of the view and of its edits
                 self._at.publish(NothingEdited(kind, refusal.kind, refusal.sentence))
 
     async def _applied(self, edit: Edit) -> bool:
