@@ -16,9 +16,9 @@ from hermes_tui.context.acts import Declarations, acts_of, one_line
 from hermes_tui.context.asking import Asking, Refused
 from hermes_tui.context.engine import Count, Rung, Summariser, SummariserFailed
 from hermes_tui.context.extraction import Extract, Extractor
-from hermes_tui.context.facts import short_paths
+from hermes_tui.context.facts import clip, short_paths
 from hermes_tui.context.ledger import FIRM, Fact, Ledger, fitted, ledger_of
-from hermes_tui.context.messages import THINKING, Message
+from hermes_tui.context.messages import THINKING, Message, plain_text
 from hermes_tui.context.redaction import redact
 from hermes_tui.context.summaries import SECTIONS, Summary, fenced
 from hermes_tui.context.tokens import Meter
@@ -190,9 +190,29 @@ class _Writing:
         if self.room <= 0:
             return Written(refused=True)
         prose, ledger, told = self._composed(self.room, self.limit)
+        if not prose and not ledger.sections:
+            prose, told = self._least()
         if (not prose and not ledger.sections) or self._whole(prose, ledger) > self.limit:
             return Written(refused=True)
         return Written(prose, ledger, None, "deterministic", omitted=sum(m.id not in told for m in self.work.sources))
+
+    def _least(self) -> tuple[Prose, frozenset[str]]:
+        """(prose, ids of messages told) where nothing said is worth a line of its own: the start of the newest message.
+
+        Without it a conversation of small talk, pictures or one endless word could never be compressed.
+        """
+        if not self.work.sources:
+            return (), frozenset()
+        message = next((m for m in reversed(self.work.sources) if m.is_real_user), self.work.sources[-1])
+        kinds = sorted({str(block.get("type")) for block in message.content})
+        text = one_line(redact(plain_text(message.content))) or f"[{', '.join(kinds)}]"
+        length = min(len(text), 4 * self.room)
+        while length > 0:
+            prose = (("Done", f"- {clip(text, length)}"),)
+            if self._whole(prose, Ledger()) <= self.limit:
+                return prose, frozenset([message.id])
+            length //= 2
+        return (), frozenset()
 
     def digest(self, budget: int) -> tuple[str, int]:
         """The sources as ledger and extracts in BUDGET tokens, for a summariser that takes no more; messages left out of it."""

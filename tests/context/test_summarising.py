@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -294,3 +295,12 @@ async def test_the_topic_that_was_asked_for_stands_in_the_summary() -> None:
         summary = summary_of(written, work, "s1")
         assert "Topic asked for\n- ports" in summary.text
         assert count(summary.text) <= 400
+
+
+@pytest.mark.parametrize("said", [["see", "what", "b" * 9_000], ["b" * 9_000], [[{"type": "image", "source": {}}]] * 3])
+def test_small_talk_pictures_and_one_endless_word_can_be_compressed_without_a_model(said: list[object]) -> None:
+    messages = [user(n, "x" if isinstance(text, list) else str(text)) for n, text in enumerate(said)]
+    messages = [m if isinstance(t, str) else replace(m, content=tuple(t)) for m, t in zip(messages, said, strict=True)]
+    made = written(SummaryWork(tuple(messages), None, 400))
+    assert not made.refused
+    assert made.prose
