@@ -88,6 +88,10 @@ SHARES: Final = {
 }
 """Most of the ledger's budget that a section may take while others still want some."""
 
+REQUESTS: Final = 0.2
+"""Share of the ledger's budget that what the user said has to itself, newest first: it is 1 to 2 % of a conversation's tokens
+and carries what all the others were spent for."""
+
 FIRM: Final = 8.0
 """Weight from which a rule or decision is firm: these are kept whatever the shares say."""
 
@@ -285,13 +289,13 @@ def fitted(ledger: Ledger, budget: int, cost: Callable[[str], int]) -> Ledger:
     kept: dict[str, set[Fact]] = {}
     spent: Counter[str] = Counter()
     left = budget
-    for bounded in (True, False):
+    for shares in ({"requests": REQUESTS}, SHARES, dict.fromkeys(ORDER, 1.0)):
         for (name, fact), price in zip(candidates, prices, strict=True):
             if fact in kept.get(name, ()):
                 continue
             whole = price + (0 if name in kept else 6)
-            firm = name in ("rules", "decisions") and fact.weight >= FIRM
-            if whole > left or (bounded and not firm and spent[name] + whole > SHARES[name] * budget):
+            firm = shares is SHARES and name in ("rules", "decisions") and fact.weight >= FIRM
+            if whole > left or (not firm and spent[name] + whole > shares.get(name, 0.0) * budget):
                 continue
             kept.setdefault(name, set()).add(fact)
             spent[name] += whole

@@ -154,3 +154,12 @@ def test_what_is_told_fits_on_one_line_each() -> None:
     ]
     for _, fact in ledger_of(sources).facts():
         assert len(fact.text.splitlines()) == 1
+
+
+def test_what_the_user_said_last_has_a_place_whatever_else_there_is() -> None:
+    asked = tuple(Fact(f"and what of part {n}?", f"u{n}", 1 + n / 10, key=f"u{n}") for n in reversed(range(20)))
+    files = tuple(Fact(f"src/file{n}.py: edited, and some more words", f"m{n}", 50.0, key=str(n)) for n in range(50))
+    rules = tuple(Fact(f"never touch part {n} of what is there", f"r{n}", 40.0, key=f"r{n}") for n in range(50))
+    ledger = Ledger((("rules", rules), ("requests", asked), ("files", files)))
+    kept = fitted(ledger, 300, cost).of("requests")
+    assert [fact.source for fact in kept[:3]] == ["u19", "u18", "u17"]
