@@ -13,14 +13,14 @@ from hermes_tui.context.signs import cut_after, cut_before
 
 LITERAL: Final = re.compile(
     r"https?://[^\s\"'<>)\]}]+"  # addresses
-    r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)+"  # mail
-    r"|(?:[\w@.+~-]*/)+[\w@.+-]*\w"  # paths
+    r"|(?<![\w.+-])[\w.+-]++@[\w-]+(?:\.[\w-]+)+"  # mail
+    r"|(?<![\w@.+~/-])(?:[\w@.+~-]*+/)++[\w@.+-]*\w"  # paths
     r"|(?<![\w-])--?[a-zA-Z][\w-]+"  # options of commands
     r"|\b\w+(?:[._:-]\w+)+\b"  # dotted, snake_case, kebab-case, versions, dates, times
     r"|\b[A-Za-z]*\d\w*\b"  # numbers and ids with digits
     r"|\b[a-z]+(?:[A-Z][a-z0-9]*)+\b|\b(?:[A-Z][a-z0-9]+){2,}\b|\b[A-Z]{2,}[A-Z0-9]*\b"  # camelCase, CamelCase, ABBREVIATIONS
 )
-"""Names, paths, numbers, addresses: what is not a word of the language."""
+"""Names, paths, numbers, addresses: what is not a word of the language. Linear in the text, whatever one endless word it is."""
 
 MIN_LITERAL: Final = 3
 """Characters; shorter ones are found anywhere by chance."""

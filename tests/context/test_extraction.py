@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import time
+
+import pytest
+
 from hermes_tui.context.extraction import Extractor
+from hermes_tui.context.facts import literals
 from hermes_tui.context.messages import Message
 from tests.context.test_ledger import act, cost, reply
 
@@ -78,3 +83,10 @@ def test_the_budget_is_kept_and_the_same_sources_give_the_same_lines() -> None:
         text = chosen(sources, budget)
         assert sum(cost(line) for line in text.splitlines() if not line.startswith("#")) <= budget
         assert text == chosen(list(sources), budget)
+
+
+@pytest.mark.parametrize("unit", ["a", "漢字", "/", "~/", "-", "a@", "a/", "a.", "1"])
+def test_literals_of_one_endless_word_are_found_in_time_linear_in_it(unit: str) -> None:
+    started = time.process_time()
+    literals(unit * (60_000 // len(unit)))
+    assert time.process_time() - started < 2
