@@ -15,6 +15,7 @@ from hermes_tui.context.engine import MOST_CALLS, Summariser, SummaryPrompt
 from hermes_tui.context.messages import Message
 from hermes_tui.context.summaries import FENCE, Summary
 from hermes_tui.context.summarising import SummaryWork, Written, summary_of, write_summary
+from hermes_tui.context.tokens import Meter
 from tests.context.test_ledger import act, reply, user
 from tests.strategies import BEHAVIOURS, GOOD, answers, conversation, conversations, count, dumped
 
@@ -61,7 +62,7 @@ def test_any_summariser_ends_within_its_calls_and_its_window_and_the_cap(message
         return
     summary = summary_of(made, work, "s1")
     assert count(summary.text) <= cap
-    assert count(summary.text) * 2 < sum(count(str(m.content)) for m in messages) + 2 * count("x" * 400)
+    assert count(summary.text) * 2 < sum(Meter(count).block(block) for m in messages for block in m.content)
     assert summary.text.count(f"</{FENCE}>") == 1
     assert made.rung in ("model", "tighter", "deterministic")
     assert (made.model is None) == (made.rung == "deterministic")
