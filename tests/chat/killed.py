@@ -78,8 +78,7 @@ async def in_a_tool(on: Stage) -> None:
 async def filled(on: Stage, **more: Any) -> None:
     """A conversation at nine tenths of its threshold."""
     conversation = await on.start(**more)
-    while conversation.budgets and conversation.size.tokens < 0.9 * conversation.budgets.threshold:
-        await conversation.send("!fault say noted\n" + LONG.format(n=len(conversation.view.entries)))
+    await on.filled(0.9, lambda n: "!fault say noted\n" + LONG.format(n=len(conversation.view.entries)))
 
 
 async def summarising(on: Stage) -> None:

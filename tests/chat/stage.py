@@ -21,6 +21,8 @@ from hermes_tui.store.store import Store
 from hermes_tui.tools.files import FILE_TOOLS
 from hermes_tui.tools.tools import Tools
 
+MOST_SENT = 80
+"""Messages after which one has talked in vain. A test that works for ever may not be stopped by its time limit."""
 FAKE = Path(__file__).parents[1] / "fakes" / "fake_anthropic.py"
 SUMMARY = (
     "## Goal\nShip the importer.\n## Decisions\nUse port 8443.\n## Done\nThe parser was split.\n## State\nTests are green.\n"
@@ -124,6 +126,25 @@ class Stage:
             while not condition():
                 self._arrived.clear()
                 await self._arrived.wait()
+
+    async def talk_until(self, condition: Callable[[], Any], says: Callable[[int], str]) -> None:
+        """Send what SAYS(n) says until CONDITION holds.
+
+        Raises:
+            AssertionError: it does not after `MOST_SENT` messages (a context that is compressed on the way reaches no size).
+        """
+        for n in range(MOST_SENT):
+            if condition():
+                return
+            await self.conversation.send(says(n))
+        raise AssertionError(f"what was talked for did not come in {MOST_SENT} messages: {self.conversation.size}")
+
+    async def filled(self, share: float, says: Callable[[int], str]) -> None:
+        """Talk until the size has reached SHARE of the threshold, without compressing on the way."""
+        conversation = self.conversation
+        budgets = conversation.budgets
+        assert budgets is not None
+        await self.talk_until(lambda: conversation.size.tokens >= share * budgets.threshold, says)
 
     async def close(self) -> None:
         """End what runs and close the database."""

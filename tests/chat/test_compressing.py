@@ -50,10 +50,7 @@ def summaries(*texts: str, pace: Callable[[int], Any] | None = None) -> Recorded
 
 async def fill(on: Stage, share: float) -> None:
     """Talk until the size has reached SHARE of the threshold, without compressing on the way."""
-    conversation, n = on.conversation, 0
-    while conversation.budgets is not None and conversation.size.tokens < share * conversation.budgets.threshold:
-        await conversation.send(LONG.format(n=n))
-        n += 1
+    await on.filled(share, lambda n: LONG.format(n=n))
 
 
 async def test_the_summary_is_prepared_from_the_warm_mark_and_swapped_in_while_one_chats(fake: Fake, stage: At) -> None:
@@ -128,8 +125,8 @@ async def test_near_the_window_the_summary_is_awaited_and_esc_takes_the_one_by_c
     on = stage(fake(*QUICK))
     conversation = await on.start(summary_provider=summaries(SUMMARY, pace=Stalled()))
     assert conversation.budgets
-    while conversation.size.tokens < 0.80 * conversation.budgets.usable:
-        await conversation.send(LONG.format(n=1))
+    usable = conversation.budgets.usable
+    await on.talk_until(lambda: conversation.size.tokens >= 0.80 * usable, lambda n: LONG.format(n=1))
     turn = asyncio.ensure_future(conversation.send(LONG.format(n=2)))
     await on.until(lambda: on.said(SummaryAwaited))
     assert not on.said(CompressionStarted)[-1].background
@@ -255,8 +252,7 @@ async def test_growth_rearms_the_breaker_and_a_run_by_hand_always_goes(fake: Fak
     assert conversation.state.strikes == 2
     assert conversation.budgets
     grown = conversation.state.stopped_at[1] + 0.2 * conversation.budgets.threshold
-    while conversation.size.tokens < grown:
-        await conversation.send(LONG.format(n=3))
+    await on.talk_until(lambda: conversation.size.tokens >= grown, lambda n: LONG.format(n=3))
     assert engine.asked > asked + 1
 
 

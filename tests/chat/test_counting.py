@@ -67,15 +67,17 @@ async def test_after_an_edit_the_size_is_counted_while_nothing_runs(on: Stage) -
     assert conversation.state.anchor.generation == conversation.view.generation
 
 
+def more(n: int) -> str:
+    return "Say more. " + "A wide river. " * 30
+
+
 async def test_near_the_trigger_the_server_decides(on: Stage, api: FakeApi) -> None:
     conversation = await on.start(foreground=True)
     budgets = conversation.budgets
     assert budgets is not None
-    while conversation.size.tokens < 0.8 * budgets.threshold:
-        await conversation.send("Say more. " + "A wide river. " * 30)
+    await on.filled(0.8, more)
     assert "/v1/messages/count_tokens" not in paths(api), "far from it nobody is asked"
-    while not on.said(Compressed):
-        await conversation.send("Say more. " + "A wide river. " * 30)
+    await on.talk_until(lambda: on.said(Compressed), more)
     asked = paths(api)
     assert "/v1/messages/count_tokens" in asked
     assert asked.count("/v1/messages/count_tokens") < asked.count("/v1/messages")
@@ -91,10 +93,8 @@ async def test_a_server_that_does_not_count_is_not_missed(
         raise Busy("rate limited", status=429)
 
     server = Server(api.address, {"none": lambda: None, "busy": busy, "silence": lambda: asyncio.sleep(3600)}[answer])
-    conversation = await on.start(provider=server, foreground=True, clock=lambda: 1_000.0)
-    while not on.said(Compressed):
-        await conversation.send("Say more. " + "A wide river. " * 30)
-        assert len(on.said(TurnEnded)) < 40
+    await on.start(provider=server, foreground=True, clock=lambda: 1_000.0)
+    await on.talk_until(lambda: on.said(Compressed), more)
     assert {e.reason for e in on.said(TurnEnded)} == {"end_turn"}
     assert server.asked == 1, "it is left in peace for a while"
     assert not on.said(NoticeRaised)

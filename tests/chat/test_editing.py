@@ -35,19 +35,11 @@ def long(n: int) -> str:
     return " ".join(f"Step {n}.{k}: the importer stalls in src/part{n}_{k}.py while the queue is full." for k in range(60))
 
 
-async def fill(conversation: Conversation, share: float) -> None:
-    """Talk until the size has reached SHARE of the threshold."""
-    n = 0
-    while conversation.budgets is not None and conversation.size.tokens < share * conversation.budgets.threshold:
-        await conversation.send(long(n))
-        n += 1
-
-
 async def test_after_an_undo_automatic_compression_rests_until_the_context_has_grown(fake: Fake, stage: At) -> None:
     on = stage(fake(*QUICK))
     on.configure(summary__engine="deterministic")
     conversation = await on.start()
-    await fill(conversation, 0.97)
+    await on.filled(0.97, long)
     before = conversation.view.entries
     await conversation.compress()
     small = conversation.size.tokens
@@ -100,7 +92,7 @@ async def test_what_another_process_undid_first_is_adopted_and_said(fake: Fake, 
     on = stage(fake(*QUICK))
     on.configure(summary__engine="deterministic", context__auto=False)
     conversation = await on.start()
-    await fill(conversation, 0.9)
+    await on.filled(0.9, long)
     await conversation.compress()
     other = await Conversation.open(await on.parts(), conversation.chain)
     await asyncio.gather(conversation.undo(), other.undo())
@@ -120,7 +112,7 @@ async def test_pins_wait_for_the_turn_and_hold_and_a_fork_goes_its_own_way(fake:
     await conversation.mark(on.said(TurnStarted)[0].message.id, "pin")
     assert [type(e) for e in on.events if isinstance(e, TurnEnded | Edited)] == [TurnEnded, Edited]
     await turn
-    await fill(conversation, 0.9)
+    await on.filled(0.9, long)
     pinned = conversation.view.entries[3].message
     assert pinned
     await conversation.mark(pinned.id, "pin")

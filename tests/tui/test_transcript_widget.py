@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import pytest
 from textual.app import App, ComposeResult
 from textual.message import Message
-from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.selection import SELECT_ALL
 from textual.widgets import Static
@@ -29,6 +28,7 @@ from hermes_tui.tui.transcript import (
 )
 from hermes_tui.tui.transcript.markdown import lay_out_markdown
 from tests.tui.control import is_control
+from tests.tui.waiting import until
 
 
 class Alone(App[None]):
@@ -68,12 +68,6 @@ class Alone(App[None]):
 def _loaded() -> None:
     """Parser and lexers are there, as they are a moment after the first frame."""
     warming.warm_up()
-
-
-async def until(pilot: Pilot[None], true: Callable[[], bool]) -> None:
-    """Wait for a condition; the test's own timeout ends a wait in vain."""
-    while not true():
-        await pilot.pause(0.01)
 
 
 def lines(transcript: Transcript) -> list[str]:
