@@ -141,10 +141,8 @@ class Stage:
 
     async def filled(self, share: float, says: Callable[[int], str]) -> None:
         """Talk until the size has reached SHARE of the threshold, without compressing on the way."""
-        conversation = self.conversation
-        budgets = conversation.budgets
-        assert budgets is not None
-        await self.talk_until(lambda: conversation.size.tokens >= share * budgets.threshold, says)
+        at = self.conversation  # whose threshold may change on the way, when the server states its window
+        await self.talk_until(lambda: at.budgets is None or at.size.tokens >= share * at.budgets.threshold, says)
 
     async def close(self) -> None:
         """End what runs and close the database."""
