@@ -113,7 +113,11 @@ _SHAPES: Final[tuple[Shape, ...]] = (
     *_shape("api-key", "sk-", _EDGE + r"sk-(?:proj-|svcacct-|or-v1-|lf-)?(?=[\w-]{0,63}\d)[\w-]{16,}"),
     *_shape("github-token", "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_", r"gh[pousr]_[A-Za-z0-9]{16,}|github_pat_\w{20,}"),
     *_shape("gitlab-token", "glpat-", r"glpat-[\w-]{16,}"),
-    *_shape("aws-key", "akia asia agpa aida aroa anpa", _EDGE + r"(?:AKIA|ASIA|AGPA|AIDA|AROA|ANPA)[A-Z0-9]{12,}(?![a-z])"),
+    *_shape(
+        "aws-key",
+        "akia asia abia acca agpa aida aroa anpa",
+        _EDGE + r"(?:A[KSB]IA|ACCA|AGPA|AIDA|AROA|ANPA)[A-Z0-9]{12,}(?![a-z])",
+    ),
     *_shape("tavily-key", "tvly-", r"tvly-[\w-]{8,}"),
     *_shape("slack-token", "xox xapp-", r"xox[a-z]-[\w-]{8,}|xapp-\d-[\w-]{8,}"),
     *_shape("slack-hook", "hooks.slack.com", r"(?<=hooks\.slack\.com/services/)[\w/]{16,}"),
