@@ -95,12 +95,12 @@ def test_nothing_is_learned_from_a_recording_a_model_or_nobody(store: Store) -> 
 
 
 def test_a_note_of_a_project_is_for_its_directory_and_none_is_kept_without_one(store: Store) -> None:
-    here, nowhere = start(store, cwd="/work/importer"), start(store)
+    here, nowhere = start(store, cwd="/home/me/importer"), start(store)
     text = "always run ruff in this project"
     assert store.notes.learn([found(text, say(store, nowhere, text).id, "rule", local=True)]) == ()
     (note,) = store.notes.learn([found(text, say(store, here, text).id, "rule", local=True)])
-    assert note.cwd == "/work/importer"
-    assert note.holds_in("/work/importer")
+    assert note.cwd == "/home/me/importer"
+    assert note.holds_in("/home/me/importer")
     assert not note.holds_in("/work")
     assert not note.holds_in(None)
 
