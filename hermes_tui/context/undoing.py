@@ -122,6 +122,9 @@ def taken_back(view: ContextView, rows: Sequence[Row], edits: Sequence[Made], ta
         by_position.setdefault(row.entry.position, []).append(row)
     boundary = max((r.entry.position for r in rows if r.was_said and r.entry.born < target), default=-2)
     undone = _builds_on(by_position, boundary, target)
+    # What an undo among them had taken back stays so: the undo goes, and what it was about goes with it.
+    later = [e for e in standing if e.kind in TAKEN_BACK and e.generation in undone and e.generation != target]
+    undone |= {generation for edit in later for generation in edit.undone if generation > target}
     change = _difference(view, [e for p, line in by_position.items() if (e := _as_it_was(p, line, boundary, target, undone))])
     if not change.closed and not change.opened:
         raise EditRefused("nothing", "Nothing would be different.")
