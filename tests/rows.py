@@ -53,7 +53,7 @@ class History:
         return self._take_back(redoable(self.edits) if target is None else target, "redo")
 
     def _take_back(self, target: int, kind: str) -> Edit:
-        edit = taken_back(self.view, self.rows, self.edits, target, kind)  # type: ignore[arg-type]  # one of two literals
+        edit = taken_back(self.view, self.rows, self.edits, target, kind)
         self.apply(edit.change, kind, edit.undone)
         return edit
 

@@ -108,7 +108,7 @@ def conversation(dice: random.Random, turns: int, start: int = 0) -> tuple[Messa
         n = start + len(found)
         blocks: tuple[Block, ...] = tuple(scrub_json(content))
         model = ("model-a" if dice.random() < 0.95 else "model-b") if origin == "model" else None
-        found.append(Message(f"m{n:04d}", n, role, blocks, origin, model))  # type: ignore[arg-type]  # literals above
+        found.append(Message(f"m{n:04d}", n, role, blocks, origin, model))
 
     for turn in range(turns):
         asked: list[dict[str, Any]] = [{"type": "text", "text": sentences(dice, long)}]

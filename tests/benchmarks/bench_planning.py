@@ -50,7 +50,7 @@ def generated(count: Count, tokens: int, seed: int = 7) -> tuple[Message, ...]:
         nonlocal size
         n = len(found)
         origin = "model" if role == "assistant" else "tool" if content[0]["type"] == "tool_result" else "user"
-        found.append(Message(f"01J{n:023d}", n, role, tuple(content), origin, "model-a" if role == "assistant" else None))  # type: ignore[arg-type]  # literals above
+        found.append(Message(f"01J{n:023d}", n, role, tuple(content), origin, "model-a" if role == "assistant" else None))
         size += count(text) + 20
 
     def lines(least: int, most: int) -> str:

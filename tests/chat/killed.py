@@ -104,7 +104,7 @@ def splitting(after: float) -> Callable[[Stage], Any]:
             real(*arguments, **named)
             time.sleep(1)
 
-        on.store.apply = apply  # type: ignore[method-assign]
+        on.store.apply = apply
         await on.conversation.compress()
 
     return scenario

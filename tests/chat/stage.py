@@ -61,11 +61,11 @@ class Stage:
     directory: Path
     address: str
     settings: Settings = field(default_factory=lambda: load_settings(None, environment={}))
-    store: Store = None  # type: ignore[assignment]
+    store: Store = None
     events: list[Event] = field(default_factory=list)
     listeners: list[Callable[[Event], None]] = field(default_factory=list)
     beside: list[asyncio.Task[None]] = field(default_factory=list)
-    conversation: Conversation = None  # type: ignore[assignment]
+    conversation: Conversation = None
 
     def __post_init__(self) -> None:
         self.store = Store.open(self.directory / "hermes.db")

@@ -131,7 +131,7 @@ class Odd(ContextCompressor):
     def should_compress(self, view: Any, state: Any, budgets: Any, now: float) -> Any:
         self._goes_wrong("should_compress")
         if self.fault == "a decision without its plan":
-            return Decision("compress", "now", "at once")  # type: ignore[arg-type]  # what an engine may do
+            return Decision("compress", "now", "at once")
         return "now" if self.fault == "no decision" else super().should_compress(view, state, budgets, now)
 
     def plan(self, view: Any, state: Any, budgets: Any, focus: Any = None) -> Any:
@@ -158,7 +158,7 @@ class Odd(ContextCompressor):
                 new = replace(old, message=replace(old.message, content=({"type": "text", "text": "hi"},)))
                 return Compression(plan, Change((old.position,), (new,)))
             case "entries of nothing":
-                return Compression(plan, Change((), (None,)))  # type: ignore[arg-type]
+                return Compression(plan, Change((), (None,)))
         return made
 
     def resolved(self, view: ContextView, change: Change) -> Change:

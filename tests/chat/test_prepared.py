@@ -38,7 +38,7 @@ def said(view: ContextView, origin: str, text: str) -> ContextView:
     sequence = last.sequence + 1 if last else 0
     role = "assistant" if origin == "model" else "user"
     block = {"type": "text", "text": text}
-    return view.append(Message(f"m{sequence}", sequence, role, (block,), origin, "m" if origin == "model" else None))  # type: ignore[arg-type]
+    return view.append(Message(f"m{sequence}", sequence, role, (block,), origin, "m" if origin == "model" else None))
 
 
 def looked(view: ContextView) -> ContextView:
@@ -82,10 +82,10 @@ def test_what_was_said_since_joins_the_tail_word_for_word() -> None:
     later = said(said(view, "user", "and now?"), "model", TEXT)
     found = fitted(ready, later, None, size)
     assert found is not None
-    after = later.apply(found.compression.change)  # type: ignore[arg-type]
+    after = later.apply(found.compression.change)
     assert [e.message.id for e in after.entries if e.message][-2:] == [e.message.id for e in later.entries if e.message][-2:]
     assert found.compression.tokens_after == size(after) <= GAIN * found.compression.tokens_before
-    assert found.compression.plan.last_message == later.last_message.id  # type: ignore[union-attr]
+    assert found.compression.plan.last_message == later.last_message.id
 
 
 def test_a_summary_outlives_a_prune_of_what_it_tells() -> None:

@@ -61,7 +61,7 @@ async def talk(tmp_path: Path) -> AsyncIterator[Talk]:
         await conversation.parts.memory.settled(5)
         return conversation
 
-    saying.parts, saying.store, saying.events = parts, store, events  # type: ignore[attr-defined]  # one fixture for all
+    saying.parts, saying.store, saying.events = parts, store, events
     yield saying
     for conversation in opened:
         await conversation.close()

@@ -102,7 +102,7 @@ def history(dice: random.Random, turns: int, compressions: int, window: int) -> 
         view = after(grown, change)
         if dice.random() < 0.2:
             view = _marked(dice, view)
-        view = said(view, conversation(dice, dice.randint(1, 4), view.entries[-1].message.sequence + 1))  # type: ignore[union-attr]
+        view = said(view, conversation(dice, dice.randint(1, 4), view.entries[-1].message.sequence + 1))
     if dice.random() < 0.2:
         view = _marked(dice, view)
     if dice.random() < 0.5:  # a window of which this context fills a fair part, whatever its length

@@ -20,7 +20,7 @@ from tests.strategies import SEEDS, conversation, count, finished, said, view_of
 
 def policy(name: str) -> Policy:
     ids = itertools.count()
-    return POLICIES[name](count, lambda: f"told{next(ids)}", None)  # type: ignore[arg-type]  # no options are the default ones
+    return POLICIES[name](count, lambda: f"told{next(ids)}", None)
 
 
 def compressed(name: str, grown: Grown) -> ContextView:

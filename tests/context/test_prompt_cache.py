@@ -45,7 +45,7 @@ def test_rows_that_are_cut_off_at_the_end_break_it_too():
 
 def said(sequence: int, text: str) -> Message:
     role, origin = ("user", "user") if sequence % 2 == 0 else ("assistant", "model")
-    return Message(f"m{sequence}", sequence, role, (text_block(text),), origin, "m" if origin == "model" else None)  # type: ignore[arg-type]
+    return Message(f"m{sequence}", sequence, role, (text_block(text),), origin, "m" if origin == "model" else None)
 
 
 def sized(view: ContextView, state: EngineState, meter: Meter) -> Prompt:

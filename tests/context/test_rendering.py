@@ -14,7 +14,7 @@ from tests.strategies import conversations, view_of
 def said(n: int, role: str, *content: dict[str, object], model: str | None = None) -> Message:
     results = any(b["type"] == "tool_result" for b in content)
     origin = "model" if role == "assistant" else "tool" if results else "user"
-    return Message(f"m{n}", n, role, content, origin, model)  # type: ignore[arg-type]  # literals of the tests below
+    return Message(f"m{n}", n, role, content, origin, model)
 
 
 def text(words: str) -> dict[str, object]:

@@ -41,7 +41,7 @@ def said(view: ContextView, role: str, *content: Block, model: str | None = None
     n = view.last_message.sequence + 1 if view.last_message else 0
     n = max(n, max((e.position // 2 + 1 for e in view.entries), default=0))
     origin = "model" if model else "tool" if content[0]["type"] == "tool_result" else "user"
-    return view.append(Message(f"m{n}", n, role, content, origin, model))  # type: ignore[arg-type]
+    return view.append(Message(f"m{n}", n, role, content, origin, model))
 
 
 def thought(view: ContextView) -> Block:

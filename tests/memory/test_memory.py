@@ -33,7 +33,7 @@ class Speaking(MemoryProvider):
     def on_pre_compress(self, messages: Sequence[Message]) -> str:
         if isinstance(self._what, BaseException):
             raise self._what
-        return self._what  # type: ignore[return-value]  # rubbish is what is tried
+        return self._what
 
     def prefetch(self, directory: str | None) -> str:
         return self.on_pre_compress(())

@@ -62,7 +62,7 @@ async def test_numbers_sent_as_text_are_read_as_numbers(tmp_path: Path) -> None:
 
 async def test_whatever_a_tool_does_the_result_can_be_sent(tmp_path: Path) -> None:
     def odd(arguments: Mapping[str, Any], work: Work) -> str:
-        return {"empty": " \n", "huge": "y" * 200_000, "surrogate": "a\ud800"}.get(arguments["what"]) or 1 / 0  # type: ignore[return-value]
+        return {"empty": " \n", "huge": "y" * 200_000, "surrogate": "a\ud800"}.get(arguments["what"]) or 1 / 0
 
     tools = Tools([tool(odd)], tmp_path)
     assert text(await tools.run(call("act", what="empty"))) == "(no output)"

@@ -19,7 +19,7 @@ RESULT = {"type": "tool_result", "tool_use_id": "c1", "content": [{"type": "text
 
 
 def message(number: int, role: str, content: list[dict[str, object]], origin: str) -> Message:
-    return Message(f"{number:026}", number, role, tuple(content), origin, "m" if origin == "model" else None)  # type: ignore[arg-type]
+    return Message(f"{number:026}", number, role, tuple(content), origin, "m" if origin == "model" else None)
 
 
 def text(words: str) -> dict[str, object]:

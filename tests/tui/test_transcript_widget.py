@@ -60,7 +60,7 @@ class Alone(App[None]):
         """Messages of a kind, each once although every widget it bubbles to hears it."""
         return list({id(message): message for message in self.heard if isinstance(message, kind)}.values())
 
-    def run(self, *, size: tuple[int, int] = (60, 20)):  # type: ignore[no-untyped-def, override]
+    def run(self, *, size: tuple[int, int] = (60, 20)):
         return self.run_test(size=size, message_hook=self.heard.append)
 
 
@@ -159,7 +159,7 @@ async def test_reaching_the_bottom_by_the_wheel_follows_again() -> None:
         assert transcript.following
 
 
-def _wheel(transcript: Transcript):  # type: ignore[no-untyped-def]
+def _wheel(transcript: Transcript):
     from textual.events import MouseScrollDown
 
     return MouseScrollDown(transcript, 5, 5, 0, 1, 0, False, False, False)
@@ -390,7 +390,7 @@ async def test_copying_a_block_says_which_way_it_went(monkeypatch: pytest.Monkey
     async with app.run() as pilot:
         written: list[str] = []
         assert app._driver is not None
-        app._driver.write = written.append  # type: ignore[method-assign]
+        app._driver.write = written.append
         await pilot.press("c")
         assert written == ["\x1b]52;c;CWNvZGU=\x07"]
         assert [toast.message for toast in app._notifications] == ["Sent 5 characters to your terminal's clipboard (OSC 52)"]
